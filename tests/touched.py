@@ -16,7 +16,9 @@ TABLE = [
     ('src/provider/', 'module'),
     ('providers/aws/sim/', 'sim'),
     ('providers/aws/', 'aws'),
+    ('providers/kubernetes/', 'kube'),
     ('providers/', 'module'),
+    ('tests/kube/', 'kube'),
     ('src/http/', 'apply/test_failures.py'),
     ('src/git/', 'spec'),
     ('src/spec/', 'spec'),
@@ -25,7 +27,10 @@ TABLE = [
     ('src/catalog/', 'fit'),
     ('src/fit/', 'fit'),
     ('src/boot/', 'boot'),
+    ('src/remote/', 'state'),
+    ('src/objects/', 'state'),
     ('src/state/', 'state'),
+    ('src/seal/', 'state'),
     ('cmd/raygpu/state', 'state'),
     ('src/reach/', 'command'),
     ('src/refresh/', 'adopt'),
@@ -43,6 +48,8 @@ TABLE = [
     ('cmd/raygpu/', 'command report'),
     ('man/', 'command'),
     ('README.md', 'command'),
+    ('examples/ci/', 'ci'),
+    ('.github/', 'ci'),
 ]
 
 

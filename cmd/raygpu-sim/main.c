@@ -5,12 +5,15 @@
 #include <stdlib.h>
 #include <string.h>
 #include "aws/sim/cloud.h"
+#include "gcp/sim/cloud.h"
+#include "kubernetes/sim/cloud.h"
 #include "sim/core/knobs.h"
 #include "sim/core/scenario.h"
 #include "sim/core/server.h"
 
 /* The simulated clouds; each request goes to the first that claims it. */
-static const RgSimCloud *const clouds[] = {&aws_sim_cloud, NULL};
+static const RgSimCloud *const clouds[] = {
+	&gcp_sim_cloud, &kubernetes_sim_cloud, &aws_sim_cloud, NULL};
 
 enum { EXIT_RUNTIME = 1, EXIT_USAGE = 4 };
 
@@ -40,16 +43,18 @@ static const struct {
 	const char *knob;
 	const char *help;
 } number_options[] = {
-	{"boot-ms", "boot_ms", "time from pending to running (200)"},
-	{"shutdown-ms", "shutdown_ms", "time of shutting down and of stopping (200)"},
-	{"terminated-ms", "terminated_ms", "how long a terminated instance is shown (3600000)"},
-	{"consistency-ms", "consistency_ms", "how late listings see changes (0)"},
-	{"latency-ms", "latency_ms", "time that every request takes (0)"},
-	{"latency-jitter-ms", "latency_jitter_ms", "random time on top of it (0)"},
-	{"page-size", "page_size", "most entries of one page of an answer (0: no cap)"},
-	{"page-before-filter", "page_before_filter", "1: pages count entries that a filter drops"},
-	{"throttle", "throttle", "1: the clouds' request throttling holds (0)"},
-	{"clock-offset-s", "clock_offset_s", "how far this server's clock is ahead (0)"},
+	{"boot-ms", "boot_ms", "milliseconds from pending to running (200)"},
+	{"shutdown-ms", "shutdown_ms", "milliseconds that shutting down and stopping take (200)"},
+	{"terminated-ms", "terminated_ms",
+		"milliseconds for which a terminated instance is listed (3600000)"},
+	{"consistency-ms", "consistency_ms", "milliseconds until listings show a change (0)"},
+	{"latency-ms", "latency_ms", "milliseconds that each request takes (0)"},
+	{"latency-jitter-ms", "latency_jitter_ms", "random milliseconds in addition (0)"},
+	{"page-size", "page_size", "maximum entries per page of an answer (0: no limit)"},
+	{"page-before-filter", "page_before_filter",
+		"1: entries that a filter excludes count towards a page (0)"},
+	{"throttle", "throttle", "1: throttle requests as the clouds do (0)"},
+	{"clock-offset-s", "clock_offset_s", "seconds by which this server's clock is fast (0)"},
 };
 
 static bool parse_options(int *argc, char ***argv, Options *options)
@@ -59,24 +64,26 @@ static bool parse_options(int *argc, char ***argv, Options *options)
 		{"port", 'p', 0, G_OPTION_ARG_INT, &options->port, "port; 0 for a free one (0)",
 			"PORT"},
 		{"port-file", 0, 0, G_OPTION_ARG_FILENAME, &options->port_file,
-			"write the port here once it listens", "FILE"},
-		{"world", 'w', 0, G_OPTION_ARG_FILENAME, &options->world, "keep the world here",
-			"FILE"},
+			"write the port to this file once the server listens", "FILE"},
+		{"world", 'w', 0, G_OPTION_ARG_FILENAME, &options->world,
+			"store the world in this file", "FILE"},
 		{"scenario", 0, 0, G_OPTION_ARG_FILENAME, &options->scenario,
-			"what happens over time, see raygpu-scenario(5)", "FILE"},
-		{"seed", 0, 0, G_OPTION_ARG_INT64, &options->seed, "seed of ids and chance (1)",
-			"NUMBER"},
+			"play a scenario, see raygpu-scenario(5)", "FILE"},
+		{"seed", 0, 0, G_OPTION_ARG_INT64, &options->seed,
+			"seed of ids and of random events (1)", "NUMBER"},
 		{"tls-cert", 0, 0, G_OPTION_ARG_FILENAME, &options->tls_certificate,
 			"serve HTTPS with this certificate", "FILE"},
-		{"tls-key", 0, 0, G_OPTION_ARG_FILENAME, &options->tls_key, "its key", "FILE"},
+		{"tls-key", 0, 0, G_OPTION_ARG_FILENAME, &options->tls_key,
+			"the key of the certificate", "FILE"},
 		{"capacity", 0, 0, G_OPTION_ARG_STRING, &options->capacity,
-			"instances that fit, {\"TYPE\": {\"ZONE\": N}}", "JSON"},
+			"how many instances fit, {\"TYPE\": {\"ZONE\": N}}", "JSON"},
 		{"knobs", 0, 0, G_OPTION_ARG_STRING, &options->knobs_json,
-			"any knobs, as the control endpoint takes them", "JSON"},
+			"knobs, in the form of the control endpoint", "JSON"},
 		{"access-key", 0, 0, G_OPTION_ARG_STRING_ARRAY, &options->access_keys,
-			"who may ask, in place of the example pair (repeatable)", "ID:SECRET"},
+			"accepted access key, instead of the example pair (repeatable)",
+			"ID:SECRET"},
 		{"no-verify", 0, 0, G_OPTION_ARG_NONE, &options->no_verify,
-			"take any access key and any signature", NULL},
+			"accept any access key and any signature", NULL},
 		{"reject-access-key", 0, 0, G_OPTION_ARG_STRING_ARRAY, &options->reject,
 			"refuse this access key (repeatable)", "ID"},
 		{"fault", 0, 0, G_OPTION_ARG_STRING_ARRAY, &options->faults,
@@ -96,7 +103,8 @@ static bool parse_options(int *argc, char ***argv, Options *options)
 	g_autoptr(GError) error = NULL;
 	if (g_option_context_parse(context, argc, argv, &error) && *argc == 1)
 		return true;
-	g_printerr("raygpu-sim: %s\n", error ? error->message : "takes options only");
+	g_printerr("raygpu-sim: %s\n",
+		error ? error->message : "only options are accepted, no arguments");
 	return false;
 }
 
@@ -116,7 +124,7 @@ static json_t *access_keys(const Options *options)
 	for (char **pair = options->access_keys; *pair; pair++) {
 		const char *colon = strchr(*pair, ':');
 		if (!colon || colon == *pair || !colon[1]) {
-			g_printerr("raygpu-sim: --access-key is ID:SECRET\n");
+			g_printerr("raygpu-sim: --access-key must be ID:SECRET\n");
 			return NULL;
 		}
 		json_object_setn_new(keys, *pair, (size_t)(colon - *pair), json_string(colon + 1));
@@ -277,9 +285,10 @@ static void options_clear(Options *options)
 static bool options_fit(const Options *options)
 {
 	if (options->port < 0 || options->port > 65535 || options->seed < 0)
-		g_printerr("raygpu-sim: --port is from 0 to 65535, --seed not negative\n");
+		g_printerr("raygpu-sim: --port must be from 0 to 65535, --seed must not be "
+			   "negative\n");
 	else if (!options->tls_certificate != !options->tls_key)
-		g_printerr("raygpu-sim: --tls-cert and --tls-key belong together\n");
+		g_printerr("raygpu-sim: --tls-cert and --tls-key must be used together\n");
 	else
 		return true;
 	return false;

@@ -370,7 +370,11 @@ static int parse_and_run(Context *context, bool destroy, int argc, char **argv)
 		destroy ? end : (GOptionEntry)PREFLIGHT_ENTRY(options.change),
 		destroy ? end
 			: (GOptionEntry){"no-wait", 0, 0, G_OPTION_ARG_NONE, &options.no_wait,
-				  "do not wait for new nodes to join Ray", NULL},
+				  "do not wait for new nodes to start and join Ray", NULL},
+		destroy ? end
+			: (GOptionEntry){"force-conflicts", 0, 0, G_OPTION_ARG_NONE,
+				  &options.force_conflicts, "take over fields that others own",
+				  NULL},
 		destroy ? end
 			: (GOptionEntry){"max-replacements", 0, 0, G_OPTION_ARG_INT,
 				  &options.max_replacements,

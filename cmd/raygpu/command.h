@@ -2,6 +2,7 @@
  * deals with argv, the environment, the terminal and exit codes. */
 #pragma once
 #include "adopt/adopt.h"
+#include "objects/objects.h"
 #include "render/report.h"
 
 #define EXIT_FINE 0
@@ -17,17 +18,23 @@ typedef struct Context {
 	const struct Command *command;
 	RgDiags *diags;
 	/* common options */
-	char *state_path, *trace_path, *cluster, *ref, *changed_since;
+	char *state_path, *state_shown, *trace_path, *cluster, *ref, *changed_since;
 	char **provider_dirs;
 	gboolean json, no_color, verbose, summary;
 	/* opened when needed */
 	RgProviderHost *providers;
+	RgObjectsHost objects;
+	RgObjectStores stores; /* with `objects` */
 	RgStore *store;
 	RgSession session;
-	RgProgress *progress; /* of a running apply */
-	bool told_old_place;  /* of the state */
-	bool several;	      /* one of several clusters is being processed */
-	bool live;	      /* stderr is a terminal: a status line is redrawn */
+	char *key_text, *old_key_text; /* of the environment; locked memory, until they are read */
+	RgKeys *keys;		       /* of sealed secrets in the state; NULL: none */
+	bool no_keys;		       /* do without them */
+	RgProgress *progress;	       /* of a running apply */
+	bool told_old_place;	       /* of the state */
+	bool state_unknown;	       /* the project file, which may name it, has faults */
+	bool several;		       /* one of several clusters is being processed */
+	bool live;		       /* stderr is a terminal: a status line is redrawn */
 	bool status_shown;
 	RgStyle out, err;
 	/* set by `raygpu completion`: options_parse passes each option to it and the command
@@ -99,12 +106,31 @@ char *context_one_cluster(Context *context);
 void context_use_spec(Context *context, const char *spec);
 bool context_use_specs(Context *context, const RgSpecs *specs);
 bool context_use_plan(Context *context, const RgPlan *plan, const RgPlan *first);
-/* Without any of these, the working directory's. */
+/* Without any of these, the working directory's. For messages: without credentials. */
 const char *context_state_path(Context *context);
+/* That state; NULL and diagnostics. */
+RgStore *context_open_state(Context *context, RgStoreMode mode, RgDiags *diags);
+/* Where states that are neither files nor databases are; the context's. */
+const RgObjectStores *context_stores(Context *context);
+
+/* keys.c: takes the keys of sealed secrets out of the environment. */
+void keys_take(Context *context);
+void keys_clear(Context *context);
+/* The store seals and opens with them. */
+bool keys_give(Context *context, RgStoreMode mode, RgStore *store);
 
 /* recorded.c: the cluster of the spec (default: cluster.yaml if it is here), or that --cluster
  * names, or the only one; its provider's schema. NULL and a diagnostic. */
 RgSnapshot *recorded_cluster(Context *context, const char *spec, const RgSchema **schema);
+
+/* blocks.c: `raygpu offers --blocks`, for each pool of a spec, or for a query. */
+typedef struct {
+	const char *provider, *region; /* of a query */
+	const char *from, *to;	       /* NULL: any time */
+	int nodes;		       /* 0: as many as the pool has, or 1 */
+	int days;
+} BlockOptions;
+void blocks_run(Context *context, const BlockOptions *options, const char *spec, const char *query);
 
 /* output.c */
 void out_text(const char *text);
@@ -192,13 +218,27 @@ bool note_end(Context *context, const char *run, bool done);
 
 /* move.c: state mv, under the lock unless `dry_run`; two addresses */
 int state_move(Context *context, const RgSnapshot *snapshot, char **addresses, bool dry_run);
+/* unlock.c */
+int state_unlock(Context *context, const char *id);
 /* pull.c, push.c: the state as a document. `out` NULL: to stdout; `file` may be "-". */
+/* hardware.c */
+int state_hardware(Context *context, const RgSnapshot *snapshot);
+int state_forget_hardware(Context *context, const RgSnapshot *snapshot, char **gpus, int n);
 int state_pull(Context *context, const char *out, bool redact);
 typedef struct {
 	bool force, dry_run;
 	unsigned lock_timeout_ms;
 } PushOptions;
 int state_push(Context *context, const char *file, const PushOptions *options);
+/* migrate.c: both are places */
+int state_migrate(
+	Context *context, const char *from, const char *to, bool dry_run, unsigned timeout_ms);
+/* rekey.c: seals all secrets of the state with the current key */
+typedef struct {
+	bool unseal; /* none is sealed any more */
+	unsigned lock_timeout_ms;
+} RekeyOptions;
+int state_rekey(Context *context, const RekeyOptions *options);
 /* orphans.c */
 int state_orphans(Context *context);
 /* rebuild.c: spec, lineage and token_file may be NULL */
@@ -246,11 +286,13 @@ GPtrArray *removed_clusters(Context *context, const RgSpecs *specs);
 bool several_allows(Context *context, const ChangeOptions *options);
 
 int cmd_apply(Context *context, int argc, char **argv);
+int cmd_catalog(Context *context, int argc, char **argv);
 int cmd_completion(Context *context, int argc, char **argv);
 int cmd_connect(Context *context, int argc, char **argv);
 int cmd_cost(Context *context, int argc, char **argv);
 int cmd_destroy(Context *context, int argc, char **argv);
 int cmd_drift(Context *context, int argc, char **argv);
+int cmd_export(Context *context, int argc, char **argv);
 int cmd_fit(Context *context, int argc, char **argv);
 int cmd_graph(Context *context, int argc, char **argv);
 int cmd_iam(Context *context, int argc, char **argv);
@@ -280,5 +322,5 @@ bool plan_file_save(Context *context, const char *path, const RgPlan *plan);
 
 /* places.c: the candidates of provider.any_of, as compared by `raygpu offers SPEC`
  * (pipeline/place.h) */
-void places_print(const json_t *choice);
+void places_print(const json_t *choice, const RgStyle *style);
 bool places_have(const RgCluster *cluster, const char *provider, const char *region);

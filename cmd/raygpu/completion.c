@@ -313,7 +313,8 @@ static void write_fish(GString *out, GPtrArray *all)
 static int print_addresses(Context *context)
 {
 	g_autoptr(RgDiags) quiet = rg_diags_new();
-	context->store = rg_store_open(context_state_path(context), RG_STORE_READ, quiet);
+	context->no_keys = true; /* names of records are not secret */
+	context->store = context_open_state(context, RG_STORE_READ, quiet);
 	g_auto(GStrv) clusters = context->store ? rg_store_clusters(context->store, quiet) : NULL;
 	g_autoptr(GHashTable) seen = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
 	for (guint i = 0; clusters && clusters[i]; i++) {

@@ -96,8 +96,9 @@ static int connect_run(
 			{RG_REACH_CLIENT, (unsigned)options->client_port}}};
 	const RgSchema *schema = NULL;
 	g_autoptr(RgSnapshot) snapshot = recorded_cluster(context, spec, &schema);
-	g_autoptr(RgReachWay) way =
-		snapshot ? rg_reach_way(schema, snapshot, &ask, context->diags) : NULL;
+	if (!snapshot || rg_snapshot_refuse_sealed(snapshot, "the connection", context->diags))
+		return rg_diags_exit_code(context->diags);
+	g_autoptr(RgReachWay) way = rg_reach_way(schema, snapshot, &ask, context->diags);
 	if (!way)
 		return rg_diags_exit_code(context->diags);
 	if (!options->print)

@@ -1,4 +1,5 @@
 #include "command.h"
+#include "base/clock.h"
 #include "base/log.h"
 #include "config.h"
 #include <stdlib.h>
@@ -6,13 +7,15 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-extern const struct rg_embedded rg_aws_data[], rg_azure_data[], rg_gcp_data[];
-const struct rgp_provider *raygpu_provider_v1_aws(void);
+extern const struct rg_embedded rg_aws_data[], rg_azure_data[], rg_gcp_data[], rg_kubernetes_data[];
+const struct rgp_provider *raygpu_provider_v1_aws(void), *raygpu_provider_v1_gcp(void),
+	*raygpu_provider_v1_kubernetes(void);
 
 static const RgBuiltinProvider builtins[] = {
 	{"aws", raygpu_provider_v1_aws, rg_aws_data},
 	{"azure", NULL, rg_azure_data},
-	{"gcp", NULL, rg_gcp_data},
+	{"gcp", raygpu_provider_v1_gcp, rg_gcp_data},
+	{"kubernetes", raygpu_provider_v1_kubernetes, rg_kubernetes_data},
 	{NULL, NULL, NULL},
 };
 
@@ -46,6 +49,9 @@ void context_init(Context *context)
 	*context = (Context){.diags = rg_diags_new()};
 	context->out = (RgStyle){wants_color(STDOUT_FILENO), columns(STDOUT_FILENO)};
 	context->err = (RgStyle){wants_color(STDERR_FILENO), columns(STDERR_FILENO)};
+	g_autofree char *today = rg_clock_format(rg_clock_now_s());
+	today[strlen("2026-11-22")] = '\0';
+	context->out.today = context->err.today = g_intern_string(today);
 	context->live = isatty(STDERR_FILENO) && g_strcmp0(getenv("TERM"), "dumb") != 0;
 	const char *log = getenv("RAYGPU_LOG");
 	if (log)
@@ -55,9 +61,11 @@ void context_init(Context *context)
 void context_clear(Context *context)
 {
 	rg_store_close(context->store);
+	keys_clear(context);
 	rg_provider_host_free(context->providers);
 	rg_diags_free(context->diags);
 	g_free(context->state_path);
+	g_free(context->state_shown);
 	g_free(context->trace_path);
 	g_free(context->cluster);
 	g_free(context->ref);
@@ -91,11 +99,38 @@ bool context_open_providers(Context *context)
 	return true;
 }
 
+/* RAYGPU_LOOPBACK_BACKOFF_MS, for tests: for any other host the transport ignores it. */
+static unsigned loopback_backoff_ms(void)
+{
+	guint64 ms = 0;
+	const char *value = getenv("RAYGPU_LOOPBACK_BACKOFF_MS");
+	return value && g_ascii_string_to_unsigned(value, 10, 1, 60000, &ms, NULL) ? (unsigned)ms
+										   : 0;
+}
+
+static RgHttpOptions http_options(const Context *context)
+{
+	return (RgHttpOptions){.trace_path = context->trace_path,
+		.user_agent = "raygpu/" RG_VERSION,
+		.on_retry = status_retry,
+		.on_retry_data = (void *)(uintptr_t)context,
+		.loopback_backoff_ms = loopback_backoff_ms()};
+}
+
+const RgObjectStores *context_stores(Context *context)
+{
+	context_open_providers(context);
+	context->objects = (RgObjectsHost){
+		.providers = context->providers, .http = http_options(context), .env = environment};
+	context->stores = rg_object_stores(&context->objects);
+	return &context->stores;
+}
+
 bool context_open_session(Context *context, RgStoreMode mode)
 {
 	context_open_providers(context);
 	if (!context->store)
-		context->store = rg_store_open(context_state_path(context), mode, context->diags);
+		context->store = context_open_state(context, mode, context->diags);
 	if (!context->store)
 		return false;
 	RgSession *session = &context->session;
@@ -108,18 +143,9 @@ bool context_open_session(Context *context, RgStoreMode mode)
 	session->settle_ms = 30000;
 	session->progress = status_progress;
 	session->progress_data = context;
+	session->http = http_options(context);
 	session->http.read_only = mode == RG_STORE_READ;
-	session->http.trace_path = context->trace_path;
-	session->http.user_agent = "raygpu/" RG_VERSION;
-	session->http.on_retry = status_retry;
-	session->http.on_retry_data = context;
 	session->http.canceled = signals_cut_requests;
-	/* RAYGPU_LOOPBACK_BACKOFF_MS, for tests: for any other host the transport ignores it. */
-	guint64 ms = 0;
-	const char *value = getenv("RAYGPU_LOOPBACK_BACKOFF_MS");
-	session->http.loopback_backoff_ms =
-		value && g_ascii_string_to_unsigned(value, 10, 1, 60000, &ms, NULL) ? (unsigned)ms
-										    : 0;
 	return true;
 }
 

@@ -114,7 +114,7 @@ static int cost_run(Context *context, const Options *options, const char *argume
 		return EXIT_USAGE;
 	if (argument && g_file_test(argument, G_FILE_TEST_IS_REGULAR))
 		context_use_spec(context, argument);
-	context->store = rg_store_open(context_state_path(context), RG_STORE_READ, context->diags);
+	context->store = context_open_state(context, RG_STORE_READ, context->diags);
 	g_auto(GStrv) clusters = context->store ? find_clusters(context, argument) : NULL;
 	if (!clusters)
 		return rg_diags_exit_code(context->diags);

@@ -53,8 +53,10 @@ static int drift_one(
 	*drift = pass ? rg_drift_new(pass->diff, pass->snapshot->recorded, pass->plan->cluster,
 				source_of, pass->cluster)
 		      : NULL;
-	if (*drift)
+	if (*drift) {
+		(*drift)->acting = g_strdup(pass->acting);
 		rg_pipeline_check_nodes(pass, *drift, context->diags);
+	}
 	/* a failed read is an error, whatever drift was seen */
 	if (!*drift || rg_diags_has_errors(context->diags))
 		return rg_diags_exit_code(context->diags);

@@ -49,7 +49,7 @@ static void help_add_row(GString *text, const char *left, size_t at, const char 
 		if (i > 0 && used + 1 + len <= COLUMNS) {
 			g_string_append_c(text, ' ');
 			used++;
-		} else if (used + len > COLUMNS) {
+		} else if (i > 0 || used + len > COLUMNS) {
 			g_string_append_printf(text, "\n%*s", (int)at, "");
 			used = at;
 		}

@@ -20,13 +20,35 @@ static json_t *with_of(char **words)
 	return with;
 }
 
-static json_t *permissions_input(const RgPass *pass, const PermissionOptions *options)
+/* [{"region", "config"}] of a spec that names several places of this provider; NULL: it does not.
+ * The others need a policy of their own. */
+static json_t *places_of(Context *context, const RgCluster *cluster)
+{
+	json_auto_t *places = json_array();
+	for (guint i = 0; cluster->places && i < cluster->places->len; i++) {
+		const RgProviderRef *place = cluster->places->pdata[i];
+		if (g_str_equal(place->name, cluster->provider.name)) {
+			json_array_append_new(
+				places, json_pack("{s:s?, s:O}", "region", place->region, "config",
+						place->config));
+			continue;
+		}
+		RgDiag *diag = rg_diags_note(context->diags, "provider.no-permissions",
+			"the policy does not cover %s, another provider of any_of", place->name);
+		rg_diag_at(diag, place->source);
+	}
+	return json_array_size(places) ? json_incref(places) : NULL;
+}
+
+static json_t *permissions_input(
+	Context *context, const RgPass *pass, const PermissionOptions *options)
 {
 	const RgCluster *cluster = pass->cluster;
 	const char *account = options->account ? options->account : pass->snapshot->account;
-	return json_pack("{s:s, s:s?, s:O, s:O, s:o}", "for",
+	return json_pack("{s:s, s:s?, s:O, s:o*, s:O, s:o}", "for",
 		options->task ? options->task : "apply", "account", account, "config",
-		cluster->provider.config, "spec", cluster->view, "with", with_of(options->with));
+		cluster->provider.config, "places", places_of(context, cluster), "spec",
+		cluster->view, "with", with_of(options->with));
 }
 
 static int permissions_run(Context *context, const PermissionOptions *options, const char *spec)
@@ -44,7 +66,7 @@ static int permissions_run(Context *context, const PermissionOptions *options, c
 			rg_provider_name(pass->provider));
 		return EXIT_ERROR;
 	}
-	json_auto_t *input = permissions_input(pass, options);
+	json_auto_t *input = permissions_input(context, pass, options);
 	json_auto_t *document = rg_provider_permissions(pass->provider, input, context->diags);
 	if (document)
 		out_json(document);
@@ -57,7 +79,8 @@ int cmd_iam(Context *context, int argc, char **argv)
 	const GOptionEntry entries[] = {
 		REF_ENTRY(context),
 		{"for", 0, 0, G_OPTION_ARG_STRING, &options.task,
-			"the task: plan, apply (default), import, rebuild or connect", "TASK"},
+			"the task: plan, apply (default), import, rebuild, offers or connect",
+			"TASK"},
 		{"account", 0, 0, G_OPTION_ARG_STRING, &options.account,
 			"limit it to this account (default: that of the state)", "ID"},
 		{"with", 0, 0, G_OPTION_ARG_STRING_ARRAY, &options.with,

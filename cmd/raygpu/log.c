@@ -105,7 +105,7 @@ int cmd_log(Context *context, int argc, char **argv)
 			context->diags, "usage.bad-argument", "-n requires a number above 0");
 		return EXIT_USAGE;
 	}
-	context->store = rg_store_open(context_state_path(context), RG_STORE_READ, context->diags);
+	context->store = context_open_state(context, RG_STORE_READ, context->diags);
 	g_auto(GStrv) clusters = context->store ? find_clusters(context) : NULL;
 	json_auto_t *runs =
 		clusters ? rg_store_runs(context->store, context->cluster, context->diags) : NULL;

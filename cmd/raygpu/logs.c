@@ -87,7 +87,8 @@ static int print_logs(Context *context, const RgPass *pass, const char *address)
 		out_json(document);
 		return EXIT_FINE;
 	}
-	g_autofree char *summary = summary_of(node, console);
+	bool reports = rg_ready_reports(pass->provider);
+	g_autofree char *summary = reports ? summary_of(node, console) : g_strdup("");
 	g_auto(GStrv) lines = g_strsplit(text, "\r\n", -1);
 	g_autofree char *whole = g_strjoinv("\n", lines);
 	out_text(whole);

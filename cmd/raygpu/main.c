@@ -8,6 +8,10 @@ static const Command commands[] = {
 		"Without SPEC: cluster.yaml in this folder. A saved plan is applied exactly as it\n"
 		"was shown, without a prompt; it is refused when it is stale.",
 		cmd_apply},
+	{"catalog", "[check FILE]", "show what the tables of types and prices contain",
+		"Counts, dates and sources of each provider's table. With check: whether the\n"
+		"`catalog` of a project file is valid, and which of its rows are doubtful.",
+		cmd_catalog},
 	{"completion", "bash | zsh | fish", "print a completion script for a shell",
 		"bash: source <(raygpu completion bash)", cmd_completion},
 	{"connect", "[SPEC] [-- COMMAND...]",
@@ -23,6 +27,10 @@ static const Command commands[] = {
 	{"destroy", "[SPEC...]", "destroy a cluster", NULL, cmd_destroy},
 	{"drift", "[SPEC...]", "report changes made outside raygpu",
 		"Changes nothing in the cloud or the state.", cmd_drift},
+	{"export", "FORM [SPEC]", "print a cluster as a file for another tool",
+		"FORM is one that the provider knows. The same spec gives the same bytes. The\n"
+		"file contains no secrets: not the Ray token either.",
+		cmd_export},
 	{"fit", "[SPEC]", "check whether the workloads of a spec fit on its pools",
 		"From the spec and the catalog alone, as if no node were running yet.", cmd_fit},
 	{"graph", "[SPEC | PLANFILE]", "print the changes of a plan and their order, for dot",
@@ -43,7 +51,8 @@ static const Command commands[] = {
 	{"offers", "[SPEC | QUERY]", "compare instance types that have the requested GPUs",
 		"QUERY is a value of `accelerators` in a spec, such as A100:8 or\n"
 		"'{gpu_memory: \">=40GB\", count: 8}'. With SPEC: a list for each pool, in its\n"
-		"region. No network is used.",
+		"region. No network is used, except with --blocks: it asks the cloud which\n"
+		"blocks of reserved capacity can be bought. raygpu buys none.",
 		cmd_offers},
 	{"output", "[SPEC] [NAME]", "show addresses and ids of a cluster, from the state",
 		"The Ray token is shown only by its name: raygpu output ray_token", cmd_output},
@@ -51,7 +60,8 @@ static const Command commands[] = {
 		"SPEC is a file, or a folder of specs for one report over all clusters.", cmd_plan},
 	{"providers", "list | check FILE", "list provider modules, or test one", NULL,
 		cmd_providers},
-	{"show", "[PLANFILE]", "show a saved plan, or what the state records", NULL, cmd_show},
+	{"show", "[PLANFILE] | --merged SPEC", "show a saved plan, the state, or a merged spec",
+		NULL, cmd_show},
 	{"state",
 		"list | show [ADDRESS | POOL] | rm ADDRESS... | mv SRC DST | pull | push FILE | "
 		"orphans | "
@@ -186,6 +196,7 @@ int main(int argc, char **argv)
 	guards_start();
 	Context context;
 	context_init(&context);
+	keys_take(&context);
 	int code = dispatch(&context, argc, argv);
 	print_failure(&context, code);
 	print_diags(&context, context.diags);

@@ -1,6 +1,7 @@
 #include "command.h"
+#include "pipeline/readdress.h"
 
-/* raygpu state mv: one record, or all of a pool, to another address (src/adopt/move.c). */
+/* raygpu state mv: one record, or all of a pool, to another address (src/pipeline/readdress.h). */
 
 static void move_warn(Context *context, const RgSnapshot *snapshot, const RgMoves *moves)
 {
@@ -60,7 +61,7 @@ static bool store_moves(Context *context, const RgSnapshot *snapshot, const RgMo
 int state_move(Context *context, const RgSnapshot *snapshot, char **addresses, bool dry_run)
 {
 	g_autoptr(RgMoves) moves =
-		rg_adopt_move(snapshot, addresses[0], addresses[1], context->diags);
+		rg_readdress(snapshot, addresses[0], addresses[1], context->diags);
 	if (!moves || (!dry_run && !store_moves(context, snapshot, moves)))
 		return rg_diags_exit_code(context->diags);
 	print_moves(context, moves, dry_run);

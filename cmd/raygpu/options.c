@@ -95,7 +95,7 @@ bool options_parse(Context *context, const GOptionEntry *entries, int *argc, cha
 {
 	const GOptionEntry common[] = {
 		{"state", 0, 0, G_OPTION_ARG_FILENAME, &context->state_path,
-			"state file (RAYGPU_STATE; .raygpu/state.db)", "FILE"},
+			"state: a file or a URL (RAYGPU_STATE; .raygpu/state.db)", "PLACE"},
 		{"provider-dir", 0, 0, G_OPTION_ARG_FILENAME_ARRAY, &context->provider_dirs,
 			"look for provider modules here first", "DIR"},
 		{"trace", 0, 0, G_OPTION_ARG_FILENAME, &context->trace_path,

@@ -28,13 +28,17 @@ static void print_value(const json_t *value)
 }
 
 static json_t *find_output(
-	Context *context, const json_t *outputs, const char *token, const char *name)
+	Context *context, const json_t *outputs, const RgSnapshot *snapshot, const char *name)
 {
+	const char *token = rg_reach_token(snapshot);
 	json_t *value = json_object_get(outputs, name);
 	if (value)
 		return json_incref(value);
 	if (g_str_equal(name, RG_REACH_TOKEN) && token)
 		return json_string(token);
+	if (g_str_equal(name, RG_REACH_TOKEN) &&
+		rg_snapshot_refuse_sealed(snapshot, "the output", context->diags))
+		return NULL;
 	g_autoptr(GStrvBuilder) builder = g_strv_builder_new();
 	const char *other;
 	json_t *unused;
@@ -64,7 +68,7 @@ static int output_run(Context *context, const char *spec, const char *name)
 			print_outputs(outputs);
 		return EXIT_FINE;
 	}
-	json_auto_t *value = find_output(context, outputs, rg_reach_token(snapshot), name);
+	json_auto_t *value = find_output(context, outputs, snapshot, name);
 	if (!value)
 		return rg_diags_exit_code(context->diags);
 	if (context->json)

@@ -35,7 +35,7 @@ static bool write_file(Context *context, const char *path, const char *text)
 int state_pull(Context *context, const char *out, bool redact)
 {
 	context_open_providers(context);
-	context->store = rg_store_open(context_state_path(context), RG_STORE_READ, context->diags);
+	context->store = context_open_state(context, RG_STORE_READ, context->diags);
 	const RgStateRedactor redactor = {schema_of, context};
 	json_auto_t *document = context->store ? rg_state_pull(context->store, context->cluster,
 							 redact ? &redactor : NULL, context->diags)

@@ -57,7 +57,7 @@ static bool any_changed(const json_t *reports)
 static json_t *push_look(Context *context, const json_t *document, const PushOptions *options)
 {
 	g_autoptr(RgDiags) diags = rg_diags_new();
-	g_autoptr(RgStore) store = rg_store_open(context_state_path(context), RG_STORE_READ, diags);
+	g_autoptr(RgStore) store = context_open_state(context, RG_STORE_READ, diags);
 	json_t *reports = store ? rg_state_push_look(store, document, options->force, diags) : NULL;
 	if (!reports || options->dry_run)
 		rg_diags_take_all(context->diags, diags);
@@ -89,7 +89,7 @@ static json_t *write_state(
 {
 	g_autoptr(GPtrArray) locks = g_ptr_array_new_with_free_func(release);
 	json_auto_t *meta = note_meta("state push --force");
-	context->store = rg_store_open(context_state_path(context), RG_STORE_WRITE, context->diags);
+	context->store = context_open_state(context, RG_STORE_WRITE, context->diags);
 	if (!context->store || !lock_all(context, document, options, locks))
 		return NULL;
 	return rg_state_push(

@@ -19,7 +19,7 @@ RgSnapshot *recorded_cluster(Context *context, const char *spec, const RgSchema 
 	if (!spec && !context->cluster && g_file_test(DEFAULT_SPEC, G_FILE_TEST_IS_REGULAR))
 		spec = DEFAULT_SPEC;
 	context_use_spec(context, spec);
-	context->store = rg_store_open(context_state_path(context), RG_STORE_READ, context->diags);
+	context->store = context_open_state(context, RG_STORE_READ, context->diags);
 	g_autofree char *name = context->store ? cluster_name(context, spec) : NULL;
 	g_autoptr(RgSnapshot) snapshot =
 		name ? rg_store_load(context->store, name, context->diags) : NULL;

@@ -236,6 +236,7 @@ bool report_write(Context *context, const ReportOptions *options, const char *sp
 		.exit_code = rg_diags_exit_code(context->diags)};
 	const RgReports reports = {.command = plan ? "plan" : context->command->name,
 		.version = RG_VERSION,
+		.today = context->out.today,
 		.items = &report,
 		.n = 1};
 	return reports_write(context, options, &reports);

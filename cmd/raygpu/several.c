@@ -27,6 +27,18 @@ void tell_turn(Context *context, size_t i, size_t n, const char *cluster, const 
 	err_text(context, line);
 }
 
+static void add_running(RgRemoved *removed, const json_t *pin, unsigned nodes)
+{
+	int64_t price = rg_json_int(pin, "price_microusd_hour", RG_MONEY_UNKNOWN);
+	if (price == RG_MONEY_UNKNOWN) {
+		removed->unpriced += nodes;
+		return;
+	}
+	removed->microusd_hour += price * nodes;
+	rg_price_basis_add(&removed->basis, rg_json_str(pin, "price_quality", NULL),
+		rg_json_str(pin, "price_date", NULL));
+}
+
 /* Clusters without a spec that the state still records. */
 static RgRemoved *removed_of(Context *context, const RgSpecFile *file)
 {
@@ -38,8 +50,7 @@ static RgRemoved *removed_of(Context *context, const RgSpecFile *file)
 		const RgResource *resource = rg_resource_set_get(snapshot->recorded, i);
 		for (size_t n = 0; n < rg_nodes_pools(resource, NULL); n++) {
 			const RgPoolNodes nodes = rg_nodes_get(resource, n);
-			removed->microusd_hour += rg_json_int(nodes.pin, "price_microusd_hour", 0) *
-						  rg_nodes_now(&nodes, NULL);
+			add_running(removed, nodes.pin, rg_nodes_now(&nodes, NULL));
 		}
 		removed->recorded++;
 	}
@@ -58,8 +69,8 @@ static void tell_removed(Context *context, const RgRemoved *removed)
 	RgDiag *diag = rg_diags_warning(context->diags, "spec.removed",
 		"the spec of cluster %s was removed, but the cluster keeps running and costs money",
 		removed->cluster);
-	rg_diag_detail(diag, "it was in %s; the state records %u resources, %s per hour",
-		removed->spec, removed->recorded, cost);
+	rg_diag_detail(diag, "it was in %s; the state records %u resources, %s%s per hour",
+		removed->spec, removed->recorded, removed->unpriced ? "at least " : "", cost);
 	rg_diag_hint(diag, "destroy it with `raygpu destroy --cluster %s`, or restore the spec",
 		removed->cluster);
 }
@@ -155,6 +166,7 @@ int several_run(
 	g_autoptr(GPtrArray) removed = removed_clusters(context, specs);
 	const RgReports reports = {.command = context->command->name,
 		.version = RG_VERSION,
+		.today = context->out.today,
 		.items = items,
 		.n = n,
 		.several = true,

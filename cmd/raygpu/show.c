@@ -28,7 +28,7 @@ static const RgSchema *schema_of(Context *context, const RgSnapshot *snapshot)
 
 static int show_state(Context *context, const ReportOptions *report)
 {
-	context->store = rg_store_open(context_state_path(context), RG_STORE_READ, context->diags);
+	context->store = context_open_state(context, RG_STORE_READ, context->diags);
 	g_autofree char *cluster = context->store ? context_one_cluster(context) : NULL;
 	g_autoptr(RgSnapshot) snapshot =
 		cluster ? rg_store_load(context->store, cluster, context->diags) : NULL;
@@ -50,10 +50,28 @@ static int show_state(Context *context, const ReportOptions *report)
 	return EXIT_FINE;
 }
 
-static int show_run(Context *context, ReportOptions *report, const char *path)
+static int show_merged(Context *context, const ReportOptions *report, const char *path)
+{
+	if (!path) {
+		rg_diags_error(context->diags, "usage.bad-argument", "--merged needs a SPEC");
+		return EXIT_USAGE;
+	}
+	g_autofree char *text =
+		rg_specs_merged(path, context->ref, report->kind == RG_REPORT_JSON, context->diags);
+	if (!text)
+		return rg_diags_exit_code(context->diags);
+	out_text(text);
+	if (report->kind == RG_REPORT_JSON)
+		out_text("\n");
+	return EXIT_FINE;
+}
+
+static int show_any(Context *context, ReportOptions *report, bool merged, const char *path)
 {
 	if (!report_options_check(context, report))
 		return EXIT_USAGE;
+	if (merged)
+		return show_merged(context, report, path);
 	if (path)
 		return show_plan(context, report, path);
 	return is_for_state(context, report) ? show_state(context, report) : EXIT_USAGE;
@@ -62,16 +80,20 @@ static int show_run(Context *context, ReportOptions *report, const char *path)
 int cmd_show(Context *context, int argc, char **argv)
 {
 	ReportOptions report = {0};
+	gboolean merged = FALSE;
 	const GOptionEntry entries[] = {
 		{"cluster", 0, 0, G_OPTION_ARG_STRING, &context->cluster,
 			"cluster of the state (default: the only one)", "NAME"},
+		{"merged", 0, 0, G_OPTION_ARG_NONE, &merged,
+			"print the spec SPEC with the files that it extends", NULL},
+		REF_ENTRY(context),
 		DETAIL_ENTRIES(context),
 		REPORT_ENTRIES(report),
 		{NULL, 0, 0, 0, NULL, NULL, NULL},
 	};
 	int code = EXIT_FINE;
 	if (options_parse(context, entries, &argc, &argv, 0, 1, &code))
-		code = show_run(context, &report, argc > 1 ? argv[1] : NULL);
+		code = show_any(context, &report, merged, argc > 1 ? argv[1] : NULL);
 	report_options_clear(&report);
 	return code;
 }

@@ -140,6 +140,16 @@ static int move(Call *call)
 	return state_move(call->context, call->snapshot, call->addresses, call->dry_run);
 }
 
+static int hardware(Call *call)
+{
+	return state_hardware(call->context, call->snapshot);
+}
+
+static int forget_hardware(Call *call)
+{
+	return state_forget_hardware(call->context, call->snapshot, call->addresses, call->n);
+}
+
 static int usage(Context *context, const Subcommand *verb)
 {
 	RgDiag *diag = rg_diags_error(context->diags, "usage.bad-argument",
@@ -162,6 +172,8 @@ static const Verb verbs[] = {
 	{"show", state_show, false, 0, 1},
 	{"rm", forget, true, 1, G_MAXINT},
 	{"mv", move, true, 2, 2},
+	{"hardware", hardware, false, 0, 0},
+	{"forget-hardware", forget_hardware, true, 1, G_MAXINT},
 };
 
 static const Verb *find_verb(const char *name, int addresses)
@@ -177,7 +189,7 @@ static const Verb *find_verb(const char *name, int addresses)
 typedef struct {
 	char *lineage, *ray_token_file, *out;
 	int lock_timeout_s;
-	gboolean dry_run, force, redact;
+	gboolean dry_run, force, redact, unseal;
 } Options;
 
 static unsigned timeout_ms(const Options *options)
@@ -189,8 +201,8 @@ static int run_verb(Context *context, const Verb *verb, const Options *options, 
 {
 	bool changes = verb->changes && !options->dry_run;
 	g_autofree char *command = g_strconcat("state ", verb->name, NULL);
-	context->store = rg_store_open(context_state_path(context),
-		changes ? RG_STORE_WRITE : RG_STORE_READ, context->diags);
+	context->store = context_open_state(
+		context, changes ? RG_STORE_WRITE : RG_STORE_READ, context->diags);
 	g_autofree char *cluster = context->store ? context_one_cluster(context) : NULL;
 	if (!cluster)
 		return rg_diags_exit_code(context->diags);
@@ -214,6 +226,13 @@ static int push(Context *context, const char *file, const Options *options)
 	return state_push(context, file, &told);
 }
 
+static int rekey(Context *context, const Options *options)
+{
+	const RekeyOptions told = {
+		.unseal = options->unseal, .lock_timeout_ms = timeout_ms(options)};
+	return state_rekey(context, &told);
+}
+
 /* An option of another subcommand must not be ignored silently. */
 static bool options_fit(Context *context, const Subcommand *verb, const Options *options)
 {
@@ -221,8 +240,8 @@ static bool options_fit(Context *context, const Subcommand *verb, const Options 
 		bool given;
 		const char *name;
 	} rows[] = {{options->dry_run, "dry-run"}, {options->force, "force"},
-		{options->redact, "redact"}, {options->out != NULL, "out"},
-		{options->lineage != NULL, "lineage"},
+		{options->redact, "redact"}, {options->unseal, "unseal"},
+		{options->out != NULL, "out"}, {options->lineage != NULL, "lineage"},
 		{options->ray_token_file != NULL, "ray-token-file"}};
 	for (size_t i = 0; i < G_N_ELEMENTS(rows); i++) {
 		if (!rows[i].given || subcommand_has_option(verb, rows[i].name))
@@ -252,6 +271,14 @@ static int state_run(Context *context, int argc, char **argv, const Options *opt
 				: state_pull(context, options->out, options->redact);
 	if (g_str_equal(verb, "push"))
 		return argc != 3 ? usage(context, sub) : push(context, argv[2], options);
+	if (g_str_equal(verb, "migrate"))
+		return argc != 4 ? usage(context, sub)
+				 : state_migrate(context, argv[2], argv[3], options->dry_run,
+					   timeout_ms(options));
+	if (g_str_equal(verb, "unlock"))
+		return argc != 3 ? usage(context, sub) : state_unlock(context, argv[2]);
+	if (g_str_equal(verb, "rekey"))
+		return argc > 2 ? usage(context, sub) : rekey(context, options);
 	if (g_str_equal(verb, "rebuild"))
 		return argc > 3
 			       ? usage(context, sub)
@@ -276,13 +303,15 @@ int cmd_state(Context *context, int argc, char **argv)
 		{"lock-timeout", 0, 0, G_OPTION_ARG_INT, &options.lock_timeout_s,
 			"seconds to wait for the state's lock (default 0)", "SECONDS"},
 		{"dry-run", 0, 0, G_OPTION_ARG_NONE, &options.dry_run,
-			"mv, push: only show what would be done", NULL},
+			"migrate, mv, push: only show what would be done", NULL},
 		{"force", 0, 0, G_OPTION_ARG_NONE, &options.force,
 			"push: replace a newer state, or another lineage", NULL},
 		{"out", 0, 0, G_OPTION_ARG_FILENAME, &options.out, "pull: write to FILE (0600)",
 			"FILE"},
 		{"redact", 0, 0, G_OPTION_ARG_NONE, &options.redact, "pull: leave out secrets",
 			NULL},
+		{"unseal", 0, 0, G_OPTION_ARG_NONE, &options.unseal,
+			"rekey: no secret is sealed any more", NULL},
 		{"lineage", 0, 0, G_OPTION_ARG_STRING, &options.lineage,
 			"rebuild: lineage, if several states have created clusters of that name",
 			"LINEAGE"},

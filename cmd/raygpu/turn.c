@@ -260,6 +260,8 @@ static RgApplyOptions apply_options(Context *context, const ApplyOptions *option
 {
 	return (RgApplyOptions){.parallelism = (unsigned)options->parallelism,
 		.capacity_ms = options->capacity_ms,
+		.force = options->force_conflicts,
+		.no_wait = options->no_wait,
 		.interrupted = signals_level,
 		.event = on_event,
 		.event_data = context};

@@ -5,7 +5,7 @@
 
 typedef struct {
 	ChangeOptions change;
-	gboolean auto_approve, no_wait;
+	gboolean auto_approve, no_wait, force_conflicts;
 	gint max_replacements; /* of nodes that do not join Ray */
 	int parallelism;
 	int lock_timeout_s;

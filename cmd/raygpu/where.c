@@ -2,8 +2,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Which state a command uses: --state, RAYGPU_STATE, or .raygpu/state.db in the folder that the
- * spec belongs to (rg_project_home), whatever the working directory. */
+/* Which state a command uses: --state, RAYGPU_STATE, `state` in the project file, or
+ * .raygpu/state.db in the folder that the spec belongs to (rg_project_home), whatever the working
+ * directory. */
 
 #define DEFAULT_STATE ".raygpu/state.db"
 
@@ -50,9 +51,100 @@ static bool has_cluster(const Context *context, const char *spec)
 	return !names || g_strv_contains((const char *const *)names, cluster->name);
 }
 
+/* A committed file is read by everyone: no password in it. A relative path is the project file's,
+ * which is below `root`, NULL: the working directory. */
+static char *place_of(Context *context, const RgProject *project, const char *root)
+{
+	const char *place = rg_json_str(project->view, "state", NULL);
+	if (!place || g_path_is_absolute(place))
+		return g_strdup(place);
+	if (rg_store_is_file(place)) {
+		g_autofree char *folder = g_path_get_dirname(project->file);
+		g_autofree char *below = g_str_equal(folder, ".")
+						 ? g_strdup(place)
+						 : g_build_filename(folder, place, NULL);
+		g_autofree char *full = root ? g_build_filename(root, below, NULL) : NULL;
+		return full ? relative(full) : g_steal_pointer(&below);
+	}
+	if (!rg_store_has_password(place))
+		return g_strdup(place);
+	const RgLimits limits = rg_limits_of_project(project);
+	RgDiag *diag = rg_diags_error(context->diags, "state.password",
+		"the project file has the password of the state in its URL");
+	rg_diag_at(diag, rg_limits_source(&limits, "/state"));
+	rg_diag_hint(diag,
+		"remove it, give it in PGPASSWORD or ~/.pgpass, and change it: anyone who "
+		"can read the repository knows it");
+	context->state_unknown = true;
+	return NULL;
+}
+
+/* Of the project file of the commit that the spec is read from. */
+static char *state_at_ref(Context *context, const char *spec)
+{
+	size_t len = 0;
+	RgProject *project = NULL;
+	g_autoptr(RgDiags) unused = rg_diags_new();
+	g_autoptr(RgProvenance) provenance = NULL;
+	g_autofree char *text = rg_git_read(spec, context->ref, &len, &provenance, unused);
+	if (!text) /* the loader of the spec says why */
+		return NULL;
+	if (!rg_specs_project(spec, context->ref, provenance, &project, context->diags))
+		context->state_unknown = true;
+	char *place = project ? place_of(context, project, provenance->root) : NULL;
+	rg_project_free(project);
+	return place;
+}
+
+static char *state_here(Context *context, const char *spec)
+{
+	g_autofree char *file = rg_project_find(spec);
+	if (!file)
+		return NULL;
+	g_autoptr(RgProject) project = rg_project_load_file(file, context->diags);
+	if (project)
+		return place_of(context, project, NULL);
+	context->state_unknown = true;
+	return NULL;
+}
+
+static bool is_same_place(const char *a, const char *b)
+{
+	bool files = rg_store_is_file(a) && rg_store_is_file(b);
+	g_autofree char *x = files ? g_canonicalize_filename(a, NULL) : rg_store_shown(a);
+	g_autofree char *y = files ? g_canonicalize_filename(b, NULL) : rg_store_shown(b);
+	return g_str_equal(x, y);
+}
+
+/* With --ref there are two project files: that of the commit, like the spec, and that of the work
+ * tree. An old commit does not know where the state is today, and the files of another branch may
+ * name another one: if both name one, they must agree. If only one does, that is it, and not a new
+ * state in the default place. NULL: none of them has `state`. With a project file that cannot be
+ * read it is unknown, and no other state is used instead. */
+static char *project_state(Context *context, const char *spec)
+{
+	g_autofree char *here = state_here(context, spec);
+	bool at_ref = context->ref && spec && !context->state_unknown;
+	g_autofree char *there = at_ref ? state_at_ref(context, spec) : NULL;
+	if (!here || !there)
+		return here ? g_steal_pointer(&here) : g_steal_pointer(&there);
+	if (is_same_place(here, there))
+		return g_steal_pointer(&here);
+	g_autofree char *mine = rg_store_shown(here), *theirs = rg_store_shown(there);
+	RgDiag *diag = rg_diags_error(context->diags, "state.two-places",
+		"the project file names the state \"%s\" at %s, and \"%s\" in the work tree",
+		theirs, context->ref, mine);
+	rg_diag_hint(diag, "select the one that the cluster has now with --state or RAYGPU_STATE");
+	context->state_unknown = true;
+	return NULL;
+}
+
 /* Earlier versions had it in the working directory; such a state stays in use. */
 static char *where_find(Context *context, const char *spec)
 {
+	char *named = project_state(context, spec);
+	if (named || context->state_unknown)
+		return named;
 	g_autofree char *home = rg_project_home(spec);
 	g_autofree char *full = g_build_filename(home, DEFAULT_STATE, NULL);
 	g_autofree char *path = relative(full);
@@ -82,7 +174,18 @@ const char *context_state_path(Context *context)
 	if (!context->state_path)
 		context->state_path =
 			given(context) ? g_strdup(given(context)) : where_find(context, NULL);
-	return context->state_path;
+	if (!context->state_shown && context->state_path)
+		context->state_shown = rg_store_shown(context->state_path);
+	return context->state_shown;
+}
+
+RgStore *context_open_state(Context *context, RgStoreMode mode, RgDiags *diags)
+{
+	if (!context_state_path(context) || context->state_unknown)
+		return NULL;
+	g_autoptr(RgStore) store =
+		rg_store_open_in(context_stores(context), context->state_path, mode, diags);
+	return store && keys_give(context, mode, store) ? g_steal_pointer(&store) : NULL;
 }
 
 /* `a` and `b` are specs or clusters. */
@@ -102,6 +205,8 @@ static bool use_files(Context *context, const GPtrArray *files, char **state, co
 	for (guint i = 0; i < files->len; i++) {
 		const char *spec = ((const RgSpecFile *)files->pdata[i])->path;
 		g_autofree char *other = where_find(context, spec);
+		if (!other)
+			return false;
 		if (!*state) {
 			*state = g_steal_pointer(&other);
 			*first = spec;
@@ -133,18 +238,26 @@ bool context_use_plan(Context *context, const RgPlan *plan, const RgPlan *first)
 		return differ(context, first->cluster, first->state, plan->cluster, plan->state);
 	if (given(context))
 		return true;
-	g_autofree char *here = where_find(context, NULL);
-	const char *planned = plan->state ? plan->state : here;
-	bool same = g_str_equal(here, planned);
-	if (!same && exists(here) == exists(planned)) {
+	char *here = where_find(context, NULL);
+	g_autofree char *shown = here ? rg_store_shown(here) : NULL;
+	const char *planned = plan->state ? plan->state : shown;
+	bool same = g_strcmp0(shown, planned) == 0;
+	context->state_path = here;
+	if (same || context->state_unknown)
+		return !context->state_unknown;
+	bool elsewhere = !rg_store_is_file(shown) || !rg_store_is_file(planned);
+	if (elsewhere || exists(here) == exists(planned)) {
 		RgDiag *diag = rg_diags_error(context->diags, "plan.wrong-state",
 			"the plan was created for the state \"%s\", but the default state here is "
 			"\"%s\"",
-			planned, here);
+			planned, shown);
 		rg_diag_hint(diag, "select the right one with --state, or apply the plan in the "
 				   "working directory where it was created");
 		return false;
 	}
-	context->state_path = g_strdup(same || exists(here) ? here : planned);
+	if (!exists(here)) {
+		context->state_path = g_strdup(planned);
+		g_free(here);
+	}
 	return true;
 }

@@ -2,7 +2,10 @@
  * except for `keys`, a lease that requests fill and renew. */
 #pragma once
 #include "aws/errors.h"
+#include "common/calls.h"
 #include "common/lease.h"
+
+struct AwsStore;
 
 struct rgp_inst {
 	char *region, *endpoint; /* "https://ec2.us-east-1.amazonaws.com/" */
@@ -12,14 +15,12 @@ struct rgp_inst {
 	char *profile;		/* named by the spec, or NULL */
 	json_t *config;		/* the spec's provider mapping without name and region */
 	char *connection;	/* JSON for rgp_http_req.connection, or NULL */
+	struct AwsStore *store; /* s3.h: opened for a state; else NULL */
 	ModErrors *errors;
 	ModLease *keys; /* empty before the first request (credentials.c) */
 };
 
-typedef struct {
-	ModTalk talk;
-	struct rgp_inst *inst;
-} AwsCall;
+typedef ModCall AwsCall;
 
 /* Kinds of this module. */
 #define AWS_GROUP "aws.security_group"

@@ -101,8 +101,9 @@ static NamedEndpoint endpoint_of_config(const AwsChain *chain, const AwsService 
 static NamedEndpoint endpoint_named(const AwsChain *chain, const AwsService *service)
 {
 	if (*service->setting)
-		return (NamedEndpoint){
-			g_strdup(service->setting), g_strdup("provider.endpoint of the spec")};
+		return (NamedEndpoint){g_strdup(service->setting),
+			g_strdup(
+				service->place ? service->place : "provider.endpoint of the spec")};
 	if (is_on(chain, "AWS_IGNORE_CONFIGURED_ENDPOINT_URLS", "ignore_configured_endpoint_urls"))
 		return (NamedEndpoint){0};
 	g_autofree char *upper = g_ascii_strup(service->id, -1);

@@ -9,6 +9,7 @@ typedef struct {
 	const char *host; /* first label of the public name: "oidc" */
 	const char *setting; /* the spec's, "" if it has none */
 	bool global;	     /* one endpoint a partition: IAM */
+	const char *place;   /* of the setting, for messages; NULL: the spec's */
 } AwsService;
 
 /* Returns a URL that ends with a slash; g_free. `named` (may be NULL): it is not a public endpoint.

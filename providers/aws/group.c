@@ -221,7 +221,7 @@ static rgp_status group_update(const AwsCall *call, AwsUpdate *update)
 	for (size_t i = 0; i < json_array_size(update->items); i++) {
 		const json_t *item = json_array_get(update->items, i);
 		for (size_t d = 0; d < G_N_ELEMENTS(directions); d++) {
-			if (!aws_is_changed(item, directions[d]))
+			if (!mod_is_changed(item, directions[d]))
 				continue;
 			rgp_status status = bring_rules(call, mod_str(item, "id"), directions[d],
 				json_object_get(json_object_get(item, "observed"), directions[d]),
@@ -245,7 +245,7 @@ static rgp_status group_remove(const AwsCall *call, const json_t *items)
 static const char *const changeable[] = {"tags", "marks", "ingress", "egress", NULL};
 
 const AwsKind aws_group_kind = {
-	.kind = AWS_GROUP,
+	.kind = {AWS_GROUP, changeable},
 	.describe = "DescribeSecurityGroups",
 	.id_filter = "group-id",
 	.token_filter = "tag:" AWS_MARK_PREFIX "token",
@@ -255,7 +255,6 @@ const AwsKind aws_group_kind = {
 	.read = group_read,
 	.readiness = group_readiness,
 	.create = group_create,
-	.changeable = changeable,
 	.update = group_update,
 	.remove = group_remove,
 };

@@ -40,7 +40,7 @@ static rgp_status start_stopped(const AwsCall *call, AwsUpdate *update)
 	size_t i;
 	json_t *item;
 	json_array_foreach (update->items, i, item)
-		if (aws_is_changed(item, "instance_state"))
+		if (mod_is_changed(item, "instance_state"))
 			json_array_append(stopped, item);
 	if (!json_array_size(stopped))
 		return RGP_OK;
@@ -51,7 +51,7 @@ static rgp_status start_stopped(const AwsCall *call, AwsUpdate *update)
 	if (status != RGP_OK || reply.failure.class_ == RGP_CLASS_OK)
 		return status;
 	json_array_foreach (update->items, i, item) {
-		if (!aws_is_changed(item, "instance_state"))
+		if (!mod_is_changed(item, "instance_state"))
 			continue;
 		status = change(call, update, i, "StartInstances",
 			json_pack("{s:[s]}", "InstanceId", mod_str(item, "id")));
@@ -66,15 +66,15 @@ static rgp_status change_one(const AwsCall *call, AwsUpdate *update, size_t i)
 	const json_t *item = json_array_get(update->items, i);
 	const json_t *wanted = json_object_get(item, "attributes");
 	rgp_status status = RGP_OK;
-	if (aws_is_changed(item, "http_tokens"))
+	if (mod_is_changed(item, "http_tokens"))
 		status = change(call, update, i, "ModifyInstanceMetadataOptions",
 			json_pack("{s:s, s:s}", "InstanceId", mod_str(item, "id"), "HttpTokens",
 				mod_str(wanted, "http_tokens")));
-	if (status == RGP_OK && aws_is_changed(item, "security_groups"))
+	if (status == RGP_OK && mod_is_changed(item, "security_groups"))
 		status = aws_instance_groups_change(
 			call, mod_str(item, "id"), wanted, &update->failures[i]);
-	if (status == RGP_OK && (aws_is_changed(item, "instance_profile") ||
-					aws_is_changed(item, "instance_profile_arn")))
+	if (status == RGP_OK && (mod_is_changed(item, "instance_profile") ||
+					mod_is_changed(item, "instance_profile_arn")))
 		status = aws_instance_profile_change(
 			call, mod_str(item, "id"), wanted, &update->failures[i]);
 	return status;
@@ -122,10 +122,8 @@ static rgp_status give_all(const AwsCall *call, const json_t *items, bool ended)
 
 static void on_going(void *data, const json_t *record)
 {
-	g_auto(AwsSeen) seen = {0};
-	aws_instance_read(record, &seen);
-	if (g_strcmp0(seen.status, "terminated") != 0)
-		g_hash_table_add(data, g_strdup(seen.id));
+	if (!aws_instance_is_terminated(record))
+		g_hash_table_add(data, g_strdup(mod_str(record, "instanceId")));
 }
 
 /* Those that a call of this run terminated. */
@@ -203,7 +201,7 @@ static rgp_status run_removal(Removal *removal)
 		if (!ec2_match(&reply.failure, unknown_codes))
 			return json_array_size(removal->items) > 1
 				       ? remove_each(removal->call, removal->items)
-				       : aws_fail_items(
+				       : mod_fail_items(
 						 removal->call, removal->items, &reply.failure);
 		status = remove_others(removal, reply.failure.message);
 		if (status != RGP_OK)
@@ -249,7 +247,7 @@ static const char *const own[] = {
 	"network_interface", "private_dns", "private_ip", "public_address", "root_volume_id", NULL};
 
 const AwsKind aws_instance_kind = {
-	.kind = AWS_INSTANCE,
+	.kind = {AWS_INSTANCE, changeable},
 	.describe = "DescribeInstances",
 	.id_filter = "instance-id",
 	.token_filter = "tag:" AWS_MARK_PREFIX "token", /* moto has no client-token filter */
@@ -260,7 +258,6 @@ const AwsKind aws_instance_kind = {
 	.readiness = aws_instance_readiness,
 	.create = aws_instance_create,
 	.own = own,
-	.changeable = changeable,
 	.update = instance_update,
 	.remove = remove_items,
 	.reveal = aws_instance_reveal,

@@ -3,6 +3,10 @@
 #pragma once
 #include "aws/kinds.h"
 
+/* The market of Capacity Blocks, and what EC2 answers before one has started. */
+#define AWS_BLOCK "capacity-block"
+#define AWS_NOT_ACTIVE "InvalidCapacityReservationState.PendingActivation"
+
 extern const AwsShape aws_describe_instances, aws_run_instances;
 
 void aws_instance_read(const json_t *record, AwsSeen *seen);
@@ -11,6 +15,7 @@ void aws_instance_read_own(const json_t *record, AwsSeen *seen);
 void aws_instance_readiness(const AwsCall *call, const json_t *record, ModFailure *failure);
 /* Terminated, or terminating. */
 bool aws_instance_is_gone(const json_t *record);
+bool aws_instance_is_terminated(const json_t *record);
 
 /* Rows of an Ec2Code table: a profile, or the role in it, that EC2 does not know yet. */
 #define AWS_YOUNG_PROFILE_CODES                                                                    \

@@ -128,7 +128,10 @@ static void set_user_data(const AwsCall *call, const json_t *attributes, json_t 
 static json_t *market_options(const json_t *attributes)
 {
 	const char *max = mod_str(attributes, "spot_max_price");
-	if (!g_str_equal(mod_str(attributes, "market"), "spot"))
+	const char *market = mod_str(attributes, "market");
+	if (g_str_equal(market, AWS_BLOCK))
+		return json_pack("{s:s}", "MarketType", AWS_BLOCK);
+	if (!g_str_equal(market, "spot"))
 		return NULL;
 	json_t *options = json_pack("{s:s, s:s}", "SpotInstanceType", "one-time",
 		"InstanceInterruptionBehavior", "terminate");
@@ -164,12 +167,20 @@ json_t *aws_instance_params(const AwsCall *call, const json_t *input)
 	json_t *market = market_options(attributes);
 	if (market)
 		json_object_set_new(params, "InstanceMarketOptions", market);
+	if (*mod_str(attributes, "capacity_reservation"))
+		json_object_set_new(params, "CapacityReservationSpecification",
+			json_pack("{s:{s:s}}", "CapacityReservationTarget", "CapacityReservationId",
+				mod_str(attributes, "capacity_reservation")));
 	json_object_set_new(params, "InstanceInitiatedShutdownBehavior", json_string("terminate"));
 	json_auto_t *tags = aws_marks_tags(input);
 	json_t *specs = json_pack(
 		"[o, o]", aws_marks_spec("instance", tags), aws_marks_spec("volume", tags));
 	if (!*mod_str(json_object_get(input, "attributes"), "network_interface"))
 		json_array_append_new(specs, aws_marks_spec("network-interface", tags));
+	/* accounts that require tags require them of the request too; EC2 rejects the type
+	 * otherwise */
+	if (g_str_equal(mod_str(attributes, "market"), "spot"))
+		json_array_append_new(specs, aws_marks_spec("spot-instances-request", tags));
 	json_object_set_new(params, "TagSpecification", specs);
 	return params;
 }
@@ -207,7 +218,7 @@ static rgp_status settle_failure(Batch *batch, const json_t *input, ModFailure *
 	 * gone */
 	if (failure->class_ == RGP_CLASS_GONE)
 		failure->class_ = RGP_CLASS_INVALID;
-	return aws_fail_items(batch->call, batch->items, failure);
+	return mod_fail_items(batch->call, batch->items, failure);
 }
 
 static rgp_status settle_success(Batch *batch, Ec2Reply *reply)

@@ -7,6 +7,9 @@
 static const AwsShape state_members[] = {{"name"}, {0}};
 static const AwsShape reason_members[] = {{"code"}, {"message"}, {0}};
 static const AwsShape placement_members[] = {{"availabilityZone"}, {"groupName"}, {0}};
+static const AwsShape target_members[] = {{"capacityReservationId"}, {0}};
+static const AwsShape specification_members[] = {
+	{"capacityReservationTarget", target_members}, {0}};
 static const AwsShape profile_members[] = {{"arn"}, {0}};
 static const AwsShape metadata_members[] = {{"httpTokens"}, {0}};
 static const AwsShape group_members[] = {{"groupId"}, {0}};
@@ -31,6 +34,8 @@ static const AwsShape instance_members[] = {
 	{"clientToken"},
 	{"amiLaunchIndex", NULL, AWS_OWN},
 	{"instanceLifecycle"},
+	{"capacityReservationId"},
+	{"capacityReservationSpecification", specification_members},
 	{"keyName"},
 	{"rootDeviceName"},
 	{"instanceState", state_members},
@@ -70,6 +75,11 @@ bool aws_instance_is_gone(const json_t *record)
 	return is_one_of(state_of(record), "terminated", "shutting-down");
 }
 
+bool aws_instance_is_terminated(const json_t *record)
+{
+	return g_str_equal(state_of(record), "terminated");
+}
+
 static void copy_text(json_t *attributes, const char *name, const json_t *from, const char *key)
 {
 	const char *text = mod_str(from, key);
@@ -104,7 +114,7 @@ static json_t *group_ids(const json_t *set)
 	return ids;
 }
 
-static void read_network(const json_t *record, const AwsMarks *marks, json_t *attributes)
+static void read_network(const json_t *record, const ModMarks *marks, json_t *attributes)
 {
 	const json_t *interface = primary_interface(record);
 	/* the head's groups belong to its interface, a separate resource (it has no index) */
@@ -128,9 +138,13 @@ static const char *settled_state(const char *state)
 
 static const char *status_of(const json_t *record)
 {
+	const char *lifecycle = mod_str(record, "instanceLifecycle");
 	const char *reason = mod_str(json_object_get(record, "stateReason"), "code");
 	if (aws_instance_is_gone(record) && g_str_equal(reason, "Server.SpotInstanceTermination"))
 		return "reclaimed by EC2 (spot)";
+	if (aws_instance_is_gone(record) && g_str_equal(lifecycle, AWS_BLOCK) &&
+		!g_str_has_prefix(reason, "Client."))
+		return "ended by EC2 with its Capacity Block";
 	return state_of(record);
 }
 
@@ -144,6 +158,19 @@ static const json_t *root_volume(const json_t *record)
 		if (json_array_size(set) == 1 || g_str_equal(mod_str(device, "deviceName"), root))
 			return json_object_get(device, "ebs");
 	return NULL;
+}
+
+/* Of an instance that targets a reservation, the one that it is in. Others may be in an open one
+ * that happens to match: nobody asked for that. */
+static void read_reservation(const json_t *record, json_t *attributes)
+{
+	const json_t *specification = json_object_get(record, "capacityReservationSpecification");
+	const json_t *target = json_object_get(specification, "capacityReservationTarget");
+	if (!*mod_str(target, "capacityReservationId"))
+		return;
+	const char *in = mod_str(record, "capacityReservationId");
+	copy_text(
+		attributes, "capacity_reservation", *in ? record : target, "capacityReservationId");
 }
 
 void aws_instance_read_own(const json_t *record, AwsSeen *seen)
@@ -169,6 +196,7 @@ void aws_instance_read(const json_t *record, AwsSeen *seen)
 	copy_text(attributes, "launch_time", record, "launchTime");
 	/* spot, scheduled, capacity-block; on-demand instances have none */
 	copy_text(attributes, "market", record, "instanceLifecycle");
+	read_reservation(record, attributes);
 	copy_text(attributes, "availability_zone", json_object_get(record, "placement"),
 		"availabilityZone");
 	copy_text(attributes, "placement_group", json_object_get(record, "placement"), "groupName");

@@ -45,9 +45,6 @@ AwsSearch aws_keys_from_json(const AwsCall *call, const char *source, struct rgp
 int64_t aws_keys_time(const char *text);
 void aws_keys_hide(const AwsCall *call, const char *secret);
 
-/* It becomes part of a host name (open.c). */
-bool aws_is_region(const char *region);
-
 /* keys_profile.c */
 /* Sets the profile's name, the files and the places searched. */
 AwsChain aws_chain_open(const AwsCall *call);

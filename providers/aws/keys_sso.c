@@ -3,6 +3,7 @@
  * A token that is about to expire is renewed and written back, because a refresh token may be valid
  * only once, and the AWS CLI and the SDKs share the file. */
 #include "aws/endpoints.h"
+#include "common/open.h"
 #include <string.h>
 
 #define RENEW_BEFORE_S (15 * 60) /* tokens.py, _REFRESH_WINDOW */
@@ -55,7 +56,7 @@ static AwsSearch sso_read_settings(Sso *sso)
 				"run `aws configure sso` to complete the profile",
 				"the AWS profile \"%s\" uses SSO, but has no %s", sso->profile,
 				needed[i].key);
-	if (aws_is_region(sso->region))
+	if (mod_is_region(sso->region))
 		return AWS_KEYS_FOUND;
 	return aws_keys_broken(sso->chain->call, "write it like us-east-1",
 		"sso_region of the AWS profile \"%s\" is not a region: \"%s\"", sso->profile,

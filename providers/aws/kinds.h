@@ -9,7 +9,7 @@
 typedef struct {
 	const char *id; /* borrowed from the record */
 	json_t *attributes;
-	AwsMarks marks;
+	ModMarks marks;
 	uint64_t place;	    /* in its batch: EC2's launch index */
 	bool gone;	    /* EC2 itself reports it as gone */
 	const char *status; /* EC2's term, borrowed */
@@ -29,7 +29,8 @@ typedef struct {
 } AwsUpdate;
 
 typedef struct {
-	const char *kind, *describe, *id_filter, *token_filter;
+	ModKind kind;
+	const char *describe, *id_filter, *token_filter;
 	const AwsShape *shape;
 	int64_t page;	     /* MaxResults; 0: the action does not support it */
 	bool shares_lineage; /* other kinds of resources carry our lineage too and must be filtered
@@ -41,21 +42,32 @@ typedef struct {
 	/* whether the resource is usable: RGP_CLASS_OK: yes; RGP_CLASS_TRANSIENT: not yet; else
 	 * failed */
 	void (*readiness)(const AwsCall *, const json_t *record, ModFailure *failure);
+	/* of a usable one, `item` of ready: the attributes that EC2 did not take over, a new list,
+	 * perhaps empty; RGP_CLASS_TRANSIENT: it does not show yet. NULL: it takes over all of
+	 * them */
+	json_t *(*missed)(const json_t *item, const AwsSeen *seen, ModFailure *failure);
+	/* whether an item of ready may miss something in use: if not, `ready` does not look at it
+	 * then; set if `missed` is */
+	bool (*may_miss)(const json_t *item);
 	rgp_status (*create)(const AwsCall *, const json_t *input);
 	/* The attributes that come from AWS_OWN texts. All others are sent once for a run of
 	 * adjacent items with equal values. NULL-ended; NULL: every attribute differs */
 	const char *const *own;
-	const char *const *changeable; /* attributes that can be changed in place; NULL-ended */
 	/* all changes except those of tags; NULL: there are none. If CreateTags needs another name
 	 * than the resource's id, it puts that into the item as AWS_TAGGED_ID. */
 	rgp_status (*update)(const AwsCall *, AwsUpdate *);
 	rgp_status (*remove)(const AwsCall *, const json_t *items);
 	/* attributes that Describe does not report, a new reference; NULL: all are reported */
 	json_t *(*reveal)(const AwsCall *, const char *id, ModFailure *failure);
-	bool has_console; /* GetConsoleOutput knows it */
+	bool has_console; /* GetConsoleOutput and DescribeInstanceStatus know it */
 } AwsKind;
 
 extern const AwsKind aws_group_kind, aws_interface_kind, aws_instance_kind, aws_placement_kind;
+
+static inline const AwsKind *aws_kind(const ModKind *kind)
+{
+	return (const AwsKind *)kind;
+}
 
 /* Reads resources with filters, all pages. `record` gets every record. */
 rgp_status aws_kind_describe(const AwsCall *call, const AwsKind *kind, json_t *params,
@@ -63,23 +75,20 @@ rgp_status aws_kind_describe(const AwsCall *call, const AwsKind *kind, json_t *p
 
 /* The calls, for any kind (observe.c, update.c). */
 /* The pages of one kind, without "done". */
-rgp_status aws_list(const AwsCall *call, const AwsKind *kind, const json_t *input);
-rgp_status aws_find(const AwsCall *call, const AwsKind *kind, const json_t *input);
-rgp_status aws_ready(const AwsCall *call, const AwsKind *kind, const json_t *input);
-rgp_status aws_update(const AwsCall *call, const AwsKind *kind, const json_t *input);
-rgp_status aws_reveal(const AwsCall *call, const AwsKind *kind, const json_t *input);
-rgp_status aws_console(const AwsCall *call, const AwsKind *kind, const json_t *input);
+rgp_status aws_list(const AwsCall *call, const ModKind *kind, const json_t *input);
+rgp_status aws_find(const AwsCall *call, const ModKind *kind, const json_t *input);
+rgp_status aws_ready(const AwsCall *call, const ModKind *kind, const json_t *input);
+rgp_status aws_update(const AwsCall *call, const ModKind *kind, const json_t *input);
+rgp_status aws_reveal(const AwsCall *call, const ModKind *kind, const json_t *input);
+rgp_status aws_console(const AwsCall *call, const ModKind *kind, const json_t *input);
+rgp_status aws_health(const AwsCall *call, const ModKind *kind, const json_t *input);
 rgp_status aws_preflight(const AwsCall *call, const json_t *input);
 rgp_status aws_resolve(const AwsCall *call, const json_t *input);
 rgp_status aws_lower(const AwsCall *call, const json_t *input);
 
-/* Returns the same failure for every item. */
-rgp_status aws_fail_items(const AwsCall *call, const json_t *items, const ModFailure *failure);
-
 /* update.c: changes the `tags` and the marks of all items of the call to their desired values, many
  * ids per request. */
 rgp_status aws_update_tags(const AwsCall *call, AwsUpdate *update);
-bool aws_is_changed(const json_t *item, const char *attribute);
 
 /* remove.c: deletes one id per request; `busy` is pending, `gone` after a while counts as done
  * (limit_s of its row: how long EC2 may not know a new resource). */

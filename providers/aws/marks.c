@@ -23,16 +23,10 @@ json_t *aws_marks_tags(const json_t *input)
 		tags = json_object();
 	for (size_t i = 0; i < G_N_ELEMENTS(given); i++)
 		set_mark(tags, given[i], mod_str(marks, given[i]));
-	/* "aws.instance.train[3]" -> "train" */
-	const char *address =
-		mod_str(json_array_get(json_object_get(input, "items"), 0), "address");
 	const char *kind = mod_str(input, "kind");
-	if (g_str_has_prefix(address, kind) && address[strlen(kind)] == '.')
-		address += strlen(kind) + 1;
-	const char *bracket = strchr(address, '[');
-	g_autofree char *name =
-		g_strndup(address, bracket ? (size_t)(bracket - address) : strlen(address));
-	set_mark(tags, "kind", mod_str(input, "kind"));
+	g_autofree char *name = mod_marks_name(
+		kind, mod_str(json_array_get(json_object_get(input, "items"), 0), "address"));
+	set_mark(tags, "kind", kind);
 	set_mark(tags, "name", name);
 	set_mark(tags, "token", mod_str(input, "token"));
 	json_t *list = json_array();
@@ -53,45 +47,16 @@ json_t *aws_marks_spec(const char *type, json_t *tags)
 	return json_pack("{s:s, s:O}", "ResourceType", type, "Tag", tags);
 }
 
-void aws_marks_clear(AwsMarks *marks)
+json_t *aws_marks_read(const json_t *tags, ModMarks *marks)
 {
-	g_free(marks->kind);
-	g_free(marks->name);
-	g_free(marks->indexes);
-	g_free(marks->token);
-	g_free(marks->lineage);
-	g_free(marks->cluster);
-	g_free(marks->index);
-	*marks = (AwsMarks){0};
-}
-
-static char *mark_dup(const json_t *tags, const char *key)
-{
-	const char *value = mod_str(tags, key);
-	return *value ? g_strdup(value) : NULL;
-}
-
-json_t *aws_marks_read(const json_t *tags, AwsMarks *marks)
-{
-	json_t *others = json_object();
+	json_auto_t *others = mod_marks_read(tags, AWS_MARK_PREFIX, marks);
+	json_t *theirs = json_object(), *value;
 	const char *key;
-	json_t *value;
-	json_object_foreach (mod_unconst(tags), key, value)
-		if (!g_str_has_prefix(key, AWS_MARK_PREFIX) && !g_str_has_prefix(key, "aws:"))
-			json_object_set_nocheck(others, key, value);
-	*marks = (AwsMarks){
-		.kind = mark_dup(tags, AWS_MARK_PREFIX "kind"),
-		.name = mark_dup(tags, AWS_MARK_PREFIX "name"),
-		.token = mark_dup(tags, AWS_MARK_PREFIX "token"),
-		.lineage = mark_dup(tags, AWS_MARK_PREFIX "lineage"),
-		.cluster = mark_dup(tags, AWS_MARK_PREFIX "cluster"),
-		.index = mark_dup(tags, AWS_MARK_PREFIX "index"),
-		.indexes = mark_dup(tags, AWS_MARK_PREFIX "indexes"),
-	};
-	return others;
+	json_object_foreach (others, key, value)
+		if (!g_str_has_prefix(key, "aws:"))
+			json_object_set_nocheck(theirs, key, value);
+	return theirs;
 }
-
-#define NO_INDEX "none"
 
 /* "[3]" of an address, "" if it has none. */
 static const char *bracket_of(const char *address)
@@ -110,38 +75,35 @@ static void add_mark(json_t *list, const char *mark, const char *value)
 json_t *aws_marks_renew(const char *kind, const json_t *item)
 {
 	const json_t *marks = json_object_get(item, "marks");
-	const char *address = mod_str(item, "address"), *bracket = bracket_of(address);
+	const char *address = mod_str(item, "address");
 	const char *told = mod_str(json_object_get(item, "observed"), "marks");
-	const char *name = g_str_has_prefix(address, kind) ? address + strlen(kind) + 1 : "";
-	g_autofree char *bare = g_strndup(name, strcspn(name, "["));
-	g_autofree char *index =
-		*bracket ? g_strndup(bracket + 1, strcspn(bracket + 1, "]")) : g_strdup(NO_INDEX);
+	g_autofree char *bare = mod_marks_name(kind, address);
+	g_autofree char *index = mod_marks_index(address);
 	json_t *list = json_array();
 	add_mark(list, "cluster", mod_str(marks, "cluster"));
 	add_mark(list, "kind", kind);
 	add_mark(list, "lineage", mod_str(marks, "lineage"));
 	add_mark(list, "name", bare);
 	add_mark(list, "pool", mod_str(marks, "pool"));
-	if (!*told || strcmp(bracket_of(told), bracket))
+	if (!*told || strcmp(bracket_of(told), bracket_of(address)))
 		add_mark(list, "index", index);
 	return list;
 }
 
-bool aws_marks_has_index(const AwsMarks *marks)
+bool aws_marks_has_index(const ModMarks *marks)
 {
-	return marks->index ? !g_str_equal(marks->index, NO_INDEX) : marks->indexes != NULL;
+	return marks->index ? !g_str_equal(marks->index, MOD_NO_INDEX) : marks->indexes != NULL;
 }
 
-char *aws_marks_address(const AwsMarks *marks, const char *kind, uint64_t place)
+char *aws_marks_address(const ModMarks *marks, const char *kind, uint64_t place)
 {
 	if (!marks->kind || !marks->name || strcmp(marks->kind, kind))
 		return NULL;
-	if (!aws_marks_has_index(marks))
-		return g_strdup_printf("%s.%s", kind, marks->name);
-	if (marks->index)
-		return g_strdup_printf("%s.%s[%s]", kind, marks->name, marks->index);
+	if (marks->index || !marks->indexes)
+		return mod_marks_address(marks, kind, marks->index);
 	int64_t index;
 	if (!mod_indexes_at(marks->indexes, place, &index))
 		return NULL;
-	return g_strdup_printf("%s.%s[%" G_GINT64_FORMAT "]", kind, marks->name, index);
+	g_autofree char *text = g_strdup_printf("%" G_GINT64_FORMAT, index);
+	return mod_marks_address(marks, kind, text);
 }

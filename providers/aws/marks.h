@@ -5,6 +5,7 @@
 #pragma once
 #include "aws/aws.h"
 #include "aws/xml.h"
+#include "common/marks.h"
 
 #define AWS_MARK_PREFIX "raygpu:"
 
@@ -14,24 +15,17 @@ json_t *aws_marks_tags(const json_t *input);
 /* {"ResourceType": type, "Tag": tags} for TagSpecification. */
 json_t *aws_marks_spec(const char *type, json_t *tags);
 
-typedef struct {
-	/* NULL if there is no such mark */
-	char *kind, *name, *indexes, *index, *token, *lineage, *cluster;
-} AwsMarks;
-
-void aws_marks_clear(AwsMarks *marks);
-G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(AwsMarks, aws_marks_clear)
 /* Splits the object of a <tagSet>: returns the tags that are neither ours nor AWS's own, as an
  * object. */
-json_t *aws_marks_read(const json_t *tags, AwsMarks *marks);
+json_t *aws_marks_read(const json_t *tags, ModMarks *marks);
 /* Tags that mark an existing resource with the item's address, [{"Key", "Value"}]. None is ever
  * removed, so raygpu:index ("3", or "none") overrides raygpu:indexes from then on. Items that keep
  * their index need the same tags. A new reference. */
 json_t *aws_marks_renew(const char *kind, const json_t *item);
-bool aws_marks_has_index(const AwsMarks *marks);
+bool aws_marks_has_index(const ModMarks *marks);
 /* The address of the `place`-th resource of its batch; NULL if the marks do not determine it.
  * g_free. */
-char *aws_marks_address(const AwsMarks *marks, const char *kind, uint64_t place);
+char *aws_marks_address(const ModMarks *marks, const char *kind, uint64_t place);
 
 /* The shape of <tagSet>. */
 extern const AwsShape aws_tag_set[];

@@ -10,7 +10,8 @@ static const AwsShape vpc_set[] = {{"item", vpc_members, AWS_RECORD}, {0}};
 static const AwsShape vpcs_members[] = {{"vpcSet", vpc_set, AWS_DROP}, {"nextToken"}, {0}};
 static const AwsShape describe_vpcs = {"DescribeVpcsResponse", vpcs_members};
 
-static const AwsShape subnet_members[] = {{"subnetId"}, {"vpcId"}, {"availabilityZone"}, {0}};
+static const AwsShape subnet_members[] = {
+	{"subnetId"}, {"vpcId"}, {"availabilityZone"}, {"availabilityZoneId"}, {0}};
 static const AwsShape subnet_set[] = {{"item", subnet_members, AWS_RECORD}, {0}};
 static const AwsShape subnets_members[] = {{"subnetSet", subnet_set, AWS_DROP}, {"nextToken"}, {0}};
 static const AwsShape describe_subnets = {"DescribeSubnetsResponse", subnets_members};
@@ -48,7 +49,7 @@ static rgp_status default_network(
 	const json_t *subnet;
 	*vpc_id = g_strdup(mod_str(json_array_get(network->vpcs->records, 0), "vpcId"));
 	if (!**vpc_id)
-		return aws_refuse(call, "/provider",
+		return mod_refuse(call, "/provider",
 			"use your own with provider.vpc and provider.subnets, or create a default "
 			"one: "
 			"`aws ec2 create-default-vpc --region REGION`",
@@ -59,7 +60,7 @@ static rgp_status default_network(
 				json_object_get(subnet, "subnetId"));
 	if (json_object_size(zones))
 		return RGP_OK;
-	return aws_refuse(call, "/provider",
+	return mod_refuse(call, "/provider",
 		"create one per zone: `aws ec2 create-default-subnet --availability-zone ZONE`",
 		"the default VPC %s has no default subnets", *vpc_id);
 }
@@ -75,7 +76,7 @@ static rgp_status subnets_of_vpc(
 		const char *id = mod_str(subnet, "subnetId");
 		const char *other = mod_str(zones, zone);
 		if (*other)
-			return aws_refuse(call, "/provider/vpc",
+			return mod_refuse(call, "/provider/vpc",
 				"select one: subnets: {ZONE: ID, ...}",
 				"VPC %s has several subnets in %s, including %s and %s", vpc_id,
 				zone, strcmp(other, id) < 0 ? other : id,
@@ -83,7 +84,7 @@ static rgp_status subnets_of_vpc(
 		json_object_set(zones, zone, json_object_get(subnet, "subnetId"));
 	}
 	if (!json_object_size(zones))
-		return aws_refuse(call, "/provider/vpc",
+		return mod_refuse(call, "/provider/vpc",
 			"create a subnet in it, or use another VPC", "VPC %s has no subnets",
 			vpc_id);
 	return RGP_OK;
@@ -102,15 +103,15 @@ static rgp_status check_subnet(
 	g_autofree char *origin = origin_of("/provider/subnets", zone);
 	const char *vpc = mod_str(record, "vpcId"), *is_in = mod_str(record, "availabilityZone");
 	if (!record)
-		return aws_refuse(call, origin, "ids differ between regions and accounts",
+		return mod_refuse(call, origin, "ids differ between regions and accounts",
 			"there is no subnet %s in %s", id, call->inst->region);
 	if (!*vpc_id)
 		*vpc_id = g_strdup(vpc);
 	if (strcmp(is_in, zone))
-		return aws_refuse(call, origin, "list each subnet under its own zone",
+		return mod_refuse(call, origin, "list each subnet under its own zone",
 			"subnet %s is in %s, not in %s", id, is_in, zone);
 	if (strcmp(vpc, *vpc_id))
-		return aws_refuse(call, origin, "all nodes are in one VPC",
+		return mod_refuse(call, origin, "all nodes are in one VPC",
 			"subnet %s is in %s, not in %s", id, vpc, *vpc_id);
 	return RGP_OK;
 }
@@ -121,7 +122,7 @@ static rgp_status own_network(
 	const char *vpc = mod_str(call->inst->config, "vpc");
 	const json_t *subnets = json_object_get(call->inst->config, "subnets");
 	if (*vpc && !json_array_size(network->vpcs->records))
-		return aws_refuse(call, "/provider/vpc", "ids differ between regions and accounts",
+		return mod_refuse(call, "/provider/vpc", "ids differ between regions and accounts",
 			"there is no VPC %s in %s", vpc, call->inst->region);
 	if (*vpc)
 		*vpc_id = g_strdup(vpc);
@@ -151,10 +152,10 @@ static rgp_status check_groups(const AwsCall *call, const AwsNetwork *network, c
 		const char *group = json_string_value(id);
 		const json_t *record = find_record(network->groups->records, "groupId", group);
 		if (!record)
-			status = aws_refuse(call, origin, "ids differ between regions and accounts",
+			status = mod_refuse(call, origin, "ids differ between regions and accounts",
 				"there is no security group %s in %s", group, call->inst->region);
 		else if (g_strcmp0(mod_str(record, "vpcId"), vpc_id))
-			status = aws_refuse(call, origin, "a group works only in its own VPC",
+			status = mod_refuse(call, origin, "a group works only in its own VPC",
 				"security group %s is in %s, not in %s", group,
 				mod_str(record, "vpcId"), vpc_id);
 	}
@@ -208,6 +209,22 @@ void aws_network_ask(const AwsCall *call, GPtrArray *questions, AwsNetwork *netw
 		json_object_get(config, "security_groups"));
 }
 
+/* {"us-east-1a": "use1-az6"}: each account has zone names of its own, prices are by zone id
+ * (docs.aws.amazon.com/global-infrastructure, "AZ IDs"; the Subnet type of the EC2 API). */
+static json_t *zone_ids(const json_t *subnets, const json_t *zones)
+{
+	json_t *ids = json_object();
+	size_t i;
+	const json_t *subnet;
+	json_array_foreach (subnets, i, subnet) {
+		const char *zone = mod_str(subnet, "availabilityZone");
+		const char *id = mod_str(subnet, "availabilityZoneId");
+		if (*id && json_object_get(zones, zone))
+			json_object_set_new(ids, zone, json_string(id));
+	}
+	return ids;
+}
+
 rgp_status aws_network_take(const AwsCall *call, const AwsNetwork *network, json_t *facts)
 {
 	g_autofree char *vpc_id = NULL;
@@ -224,6 +241,9 @@ rgp_status aws_network_take(const AwsCall *call, const AwsNetwork *network, json
 	json_object_foreach (zones, zone, subnet)
 		json_array_append_new(names, json_string(zone));
 	json_object_set_new(facts, "zones", names);
+	json_auto_t *ids = zone_ids(network->subnets->records, zones);
+	if (json_object_size(ids))
+		json_object_set(facts, "zone_ids", ids);
 	json_object_set_new(
 		facts, "module", json_pack("{s:s, s:O}", "vpc_id", vpc_id, "subnets", zones));
 	return RGP_OK;

@@ -2,24 +2,8 @@
 #include "aws/open.h"
 #include "aws/credentials.h"
 #include "aws/endpoints.h"
-#include <string.h>
-
-static rgp_status refuse(const ModTalk *talk, const char *summary, const char *hint)
-{
-	mod_report_text(talk, RGP_CLASS_INVALID, summary, NULL, hint);
-	return RGP_FAIL;
-}
-
-/* It becomes part of a host name. */
-bool aws_is_region(const char *region)
-{
-	if (!*region || strlen(region) > 32)
-		return false;
-	for (const char *at = region; *at; at++)
-		if (!g_ascii_islower(*at) && !g_ascii_isdigit(*at) && *at != '-')
-			return false;
-	return true;
-}
+#include "aws/s3.h"
+#include "common/open.h"
 
 /* Another vendor's EC2 also serves the other services: Amazon does not know its keys, and should
  * not be asked. A private endpoint of Amazon's own serves only EC2. */
@@ -55,19 +39,33 @@ static rgp_status find_endpoints(const ModTalk *talk, const json_t *config, stru
 	return status == RGP_OK ? find_beside(&chain, &iam, inst, &inst->iam_endpoint) : status;
 }
 
-static void find_tls(const ModTalk *talk, struct rgp_inst *inst)
+/* The profile's role may need STS. */
+static rgp_status open_store(const ModTalk *talk, const json_t *store, struct rgp_inst *inst)
 {
-	const char *bundle = talk->host->env(talk->call, "AWS_CA_BUNDLE");
-	json_auto_t *connection = bundle && *bundle ? json_pack("{s:s}", "ca_file", bundle) : NULL;
-	char *text = connection ? json_dumps(connection, JSON_COMPACT) : NULL;
-	inst->connection = g_strdup(text);
-	free(text);
+	const AwsCall call = {*talk, inst};
+	const char *region = aws_store_region(talk, store);
+	if (*region && !mod_is_region(region)) {
+		mod_report_text(talk, RGP_CLASS_INVALID,
+			"region of the state's URL, or AWS_REGION, is not the name of an AWS "
+			"region",
+			NULL, "write it like us-east-1");
+		return RGP_FAIL;
+	}
+	if (*region) {
+		g_free(inst->region);
+		inst->region = g_strdup(region);
+	}
+	rgp_status status = find_endpoints(talk, inst->config, inst);
+	if (status == RGP_OK)
+		inst->store = aws_store_open(&call, store);
+	return inst->store ? RGP_OK : RGP_FAIL;
 }
 
 void aws_close(struct rgp_inst *inst)
 {
 	if (!inst)
 		return;
+	aws_store_free(inst->store);
 	mod_errors_free(inst->errors);
 	g_free(inst->region);
 	g_free(inst->endpoint);
@@ -87,24 +85,22 @@ rgp_status aws_open(const struct rgp_host *host, struct rgp_call *call, const st
 	struct rgp_inst **out)
 {
 	const ModTalk talk = {host, call};
-	json_auto_t *input = mod_input(&talk, args);
+	json_auto_t *input = mod_open_input(&talk, args, "an AWS", "us-east-1");
 	if (!input)
 		return RGP_FAIL;
 	const json_t *config = json_object_get(input, "config");
-	const char *region = mod_str(input, "region"), *profile = mod_str(config, "profile");
-	if (!aws_is_region(region)) {
-		g_autofree char *summary =
-			g_strdup_printf("\"%s\" is not the name of an AWS region", region);
-		return refuse(&talk, summary, "write it like us-east-1");
-	}
+	const json_t *store = json_object_get(input, "store");
+	const char *profile =
+		mod_str(store ? json_object_get(store, "parameters") : config, "profile");
 	struct rgp_inst *inst = g_new0(struct rgp_inst, 1);
-	inst->region = g_strdup(region);
+	inst->region = g_strdup(mod_str(input, "region"));
 	inst->profile = *profile ? g_strdup(profile) : NULL;
 	inst->config = json_deep_copy(config);
 	inst->keys = aws_credentials_lease(inst);
 	inst->errors = aws_errors_new();
-	find_tls(&talk, inst);
-	rgp_status status = find_endpoints(&talk, config, inst);
+	inst->connection = mod_open_connection(&talk, "AWS_CA_BUNDLE");
+	rgp_status status =
+		store ? open_store(&talk, store, inst) : find_endpoints(&talk, config, inst);
 	if (status != RGP_OK)
 		aws_close(inst);
 	else

@@ -26,7 +26,7 @@ static rgp_status refuse(const AwsCall *call, const AwsParameter *parameter,
 	if (!*message)
 		message = mod_str(reply, "Message");
 	if (g_str_equal(code, "ParameterNotFound"))
-		return aws_refuse(call, origin,
+		return mod_refuse(call, origin,
 			"`aws ssm get-parameters-by-path --path PATH` lists them",
 			"there is no SSM parameter %s in %s", name, call->inst->region);
 	bool denied = g_str_has_prefix(code, "AccessDenied");
@@ -45,7 +45,7 @@ static rgp_status read_value(const AwsCall *call, const AwsParameter *parameter,
 		return refuse(call, parameter, resp, reply);
 	const char *value = mod_str(json_object_get(reply, "Parameter"), "Value");
 	if (!g_str_has_prefix(value, "ami-") || strlen(value) > 64)
-		return aws_refuse(call, parameter->origin,
+		return mod_refuse(call, parameter->origin,
 			"use a parameter whose value is an image id",
 			"the value of SSM parameter %s is not an image id (ami-...)",
 			parameter->name);

@@ -9,13 +9,10 @@
 typedef struct {
 	const AwsCall *call;
 	const json_t *input, *spec, *with;
+	const char *region; /* of the place whose values these are */
+	const json_t *config;
 	json_t *values;
 } Permissions;
-
-static const json_t *provider_of(const Permissions *permissions)
-{
-	return json_object_get(permissions->input, "config");
-}
 
 /* Calls `look` for the head and each pool until it gives true. */
 static bool any_node(const Permissions *permissions, bool (*look)(const json_t *node))
@@ -107,7 +104,7 @@ static void set_parameters(Permissions *permissions)
  * the caller names it. */
 static void set_role(Permissions *permissions)
 {
-	const char *profile = mod_str(provider_of(permissions), "instance_profile");
+	const char *profile = mod_str(permissions->config, "instance_profile");
 	const char *named = mod_str(permissions->with, "role"), *slash = strrchr(profile, '/');
 	const char *role = *named ? named : slash ? slash + 1 : profile;
 	if (*role)
@@ -117,9 +114,21 @@ static void set_role(Permissions *permissions)
 				value_of(permissions, "account"), role));
 }
 
+static json_t *reservations_of(const Permissions *permissions)
+{
+	json_t *ids = json_array(), *pool;
+	const char *name;
+	json_object_foreach (mod_unconst(json_object_get(permissions->spec, "pools")), name, pool) {
+		json_t *id = json_object_get(json_object_get(pool, "market"), "reservation");
+		if (id)
+			json_array_append(ids, id);
+	}
+	return ids;
+}
+
 static void set_places(Permissions *permissions)
 {
-	const char *region = permissions->call->inst->region;
+	const char *region = permissions->region;
 	const char *account = mod_str(permissions->input, "account");
 	bool china = g_str_has_prefix(region, "cn-");
 	const char *partition = china				      ? "aws-cn"
@@ -138,7 +147,7 @@ static void set_places(Permissions *permissions)
 
 static void set_values(Permissions *permissions)
 {
-	const json_t *config = provider_of(permissions);
+	const json_t *config = permissions->config;
 	const char *key = mod_str(config, "key_name"), *kms = mod_str(permissions->with, "kms_key");
 	const char *vpc = mod_str(config, "vpc");
 	set_places(permissions);
@@ -149,6 +158,8 @@ static void set_values(Permissions *permissions)
 	set_arns(permissions, "key_pair", "key-pair", NULL, *key ? key : NULL);
 	set_arns(permissions, "spot_requests", "spot-instances-request", NULL,
 		any_node(permissions, is_spot) ? "*" : NULL);
+	json_auto_t *reservations = reservations_of(permissions);
+	set_arns(permissions, "reservations", "capacity-reservation", reservations, NULL);
 	set_parameters(permissions);
 	set_role(permissions);
 	if (*kms)
@@ -160,8 +171,8 @@ static bool is_needed(const Permissions *permissions, const char *when)
 {
 	static const struct {
 		const char *when, *value;
-	} lists[] = {{"parameter_images", "parameters"}, {"security_groups", "security_groups"},
-		{"spot", "spot_requests"}};
+	} lists[] = {{"parameter_images", "parameters"}, {"reservations", "reservations"},
+		{"security_groups", "security_groups"}, {"spot", "spot_requests"}};
 	for (size_t i = 0; i < G_N_ELEMENTS(lists); i++)
 		if (g_str_equal(when, lists[i].when))
 			return json_array_size(
@@ -227,16 +238,6 @@ static json_t *fill(const Permissions *permissions, const json_t *value)
 	return filled;
 }
 
-static bool is_for(const json_t *entry, const char *task)
-{
-	size_t i;
-	const json_t *word;
-	json_array_foreach (json_object_get(entry, "for"), i, word)
-		if (g_str_equal(json_string_value(word), task))
-			return true;
-	return false;
-}
-
 static rgp_status permissions_refuse(const AwsCall *call, const char *hint, char *summary)
 {
 	mod_report_text(&call->talk, RGP_CLASS_INVALID, summary, NULL, hint);
@@ -257,29 +258,103 @@ static rgp_status check_with(const Permissions *permissions)
 	return RGP_OK;
 }
 
+static bool has(const json_t *list, const json_t *value)
+{
+	size_t i;
+	const json_t *member;
+	json_array_foreach (list, i, member)
+		if (json_equal(mod_unconst(member), mod_unconst(value)))
+			return true;
+	return false;
+}
+
+/* One statement for two places: texts that differ become a list of both. */
+static json_t *unite(const json_t *one, const json_t *two)
+{
+	size_t i;
+	const char *name;
+	json_t *member;
+	if (json_equal(mod_unconst(one), mod_unconst(two)))
+		return json_incref(mod_unconst(one));
+	if (json_is_object(one) && json_is_object(two)) {
+		json_t *both = json_copy(mod_unconst(one));
+		json_object_foreach (mod_unconst(two), name, member) {
+			const json_t *mine = json_object_get(one, name);
+			json_object_set_new(
+				both, name, mine ? unite(mine, member) : json_incref(member));
+		}
+		return both;
+	}
+	json_t *both = json_is_array(one) ? json_copy(mod_unconst(one))
+					  : json_pack("[O]", mod_unconst(one));
+	json_auto_t *more = json_is_array(two) ? json_incref(mod_unconst(two))
+					       : json_pack("[O]", mod_unconst(two));
+	json_array_foreach (more, i, member)
+		if (!has(both, member))
+			json_array_append(both, member);
+	return both;
+}
+
+/* {template's number: statement} of one place, united with those of the places before. */
+static void add_place(
+	Permissions *permissions, const json_t *entries, const char *task, json_t *all)
+{
+	size_t i;
+	const json_t *entry;
+	permissions->values = json_object();
+	set_values(permissions);
+	json_array_foreach (entries, i, entry) {
+		if (!mod_has_text(json_object_get(entry, "for"), task) ||
+			!is_needed(permissions, mod_str(entry, "when")))
+			continue;
+		g_autofree char *key = g_strdup_printf("%zu", i);
+		json_auto_t *one = fill(permissions, json_object_get(entry, "statement"));
+		const json_t *before = json_object_get(all, key);
+		json_object_set_new(all, key, before ? unite(before, one) : json_incref(one));
+	}
+	g_clear_pointer(&permissions->values, json_decref);
+}
+
+/* Of the regions that a cluster may be in; one without `places`. */
+static void add_places(Permissions *permissions, const json_t *entries, json_t *statements)
+{
+	const json_t *places = json_object_get(permissions->input, "places"), *place;
+	const char *task = mod_str(permissions->input, "for");
+	json_auto_t *all = json_object();
+	size_t i;
+	if (!json_array_size(places))
+		add_place(permissions, entries, task, all);
+	json_array_foreach (places, i, place) {
+		permissions->region = mod_str(place, "region");
+		permissions->config = json_object_get(place, "config");
+		add_place(permissions, entries, task, all);
+	}
+	for (i = 0; i < json_array_size(entries); i++) {
+		g_autofree char *key = g_strdup_printf("%zu", i);
+		json_t *statement = json_object_get(all, key);
+		if (statement)
+			json_array_append(statements, statement);
+	}
+}
+
 rgp_status aws_permissions(const AwsCall *call, const json_t *input)
 {
 	const struct rg_embedded *file = aws_data_find("permissions.json");
 	json_auto_t *entries = json_loadb(file->data, file->len, 0, NULL);
-	json_auto_t *values = json_object(), *statements = json_array();
+	json_auto_t *statements = json_array();
 	Permissions permissions = {.call = call,
 		.input = input,
 		.spec = json_object_get(input, "spec"),
 		.with = json_object_get(input, "with"),
-		.values = values};
-	const char *task = mod_str(input, "for");
-	size_t i;
-	const json_t *entry;
+		.region = call->inst->region,
+		.config = json_object_get(input, "config")};
 	if (check_with(&permissions) != RGP_OK)
 		return RGP_FAIL;
-	set_values(&permissions);
-	json_array_foreach (entries, i, entry)
-		if (is_for(entry, task) && is_needed(&permissions, mod_str(entry, "when")))
-			json_array_append_new(statements,
-				fill(&permissions, json_object_get(entry, "statement")));
+	add_places(&permissions, entries, statements);
 	if (!json_array_size(statements))
-		return permissions_refuse(call, "known: plan, apply, import, rebuild, connect",
-			g_strdup_printf("unknown --for \"%s\"", task));
+		return permissions_refuse(call,
+			"known: plan, apply, import, rebuild, offers, connect",
+			g_strdup_printf("unknown --for \"%s\"", mod_str(input, "for")));
 	return mod_give(&call->talk, "document",
 		json_pack("{s:s, s:O}", "Version", "2012-10-17", "Statement", statements));
 }

@@ -136,7 +136,7 @@ static rgp_status group_remove(const AwsCall *call, const json_t *items)
 static const char *const changeable[] = {"tags", "marks", NULL};
 
 const AwsKind aws_placement_kind = {
-	.kind = AWS_PLACEMENT,
+	.kind = {AWS_PLACEMENT, changeable},
 	.describe = "DescribePlacementGroups",
 	.id_filter = "group-name",
 	.token_filter = "tag:" AWS_MARK_PREFIX "token",
@@ -145,7 +145,6 @@ const AwsKind aws_placement_kind = {
 	.read = group_read,
 	.readiness = group_readiness,
 	.create = group_create,
-	.changeable = changeable,
 	.update = group_update,
 	.remove = group_remove,
 };

@@ -111,6 +111,8 @@ void aws_find_out(AwsPreflight *preflight, const AwsFinding *finding, const char
 		finding->severity, "class", mod_class_name(finding->class_), "message", message,
 		"attribute", finding->attribute, "detail", finding->detail, "hint", finding->hint,
 		"code", finding->code, "origin", finding->origin);
+	if (finding->limit)
+		json_object_set(value, "limit", finding->limit);
 	const json_t *addresses = json_object_get(finding->create, "addresses");
 	if (json_array_size(addresses))
 		json_object_set(value, "address", json_array_get(addresses, 0));
@@ -178,6 +180,7 @@ rgp_status aws_preflight(const AwsCall *call, const json_t *input)
 	AwsPreflight preflight = {.call = call,
 		.applies = json_is_true(json_object_get(input, "applies")),
 		.cluster = mod_str(input, "cluster"),
+		.image = mod_str(input, "container_image"),
 		.creates = json_object_get(input, "creates"),
 		.nodes = nodes,
 		.probes = probes,
@@ -191,12 +194,16 @@ rgp_status aws_preflight(const AwsCall *call, const json_t *input)
 	aws_ask_ways(&preflight);
 	aws_ask_rights(&preflight);
 	rgp_status status = send_all(&preflight);
+	aws_ask_pull(&preflight);
+	if (status == RGP_OK)
+		status = send_all(&preflight);
 	if (status != RGP_OK)
 		return status;
 	aws_check_places(&preflight);
 	aws_check_quotas(&preflight);
 	aws_check_ways(&preflight);
 	aws_check_rights(&preflight);
+	aws_check_pull(&preflight);
 	note_unchecked(&preflight);
 	return preflight.status;
 }

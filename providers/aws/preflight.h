@@ -18,6 +18,7 @@ typedef struct {
 	const AwsCall *call;
 	bool applies; /* these credentials are about to create it */
 	const char *cluster;
+	const char *image;     /* that the nodes pull with their role; "": none */
 	const json_t *creates; /* of the ABI's input */
 	GPtrArray *nodes;      /* const json_t *: those of aws.instance */
 	GPtrArray *probes;     /* AwsProbe *: owned */
@@ -25,6 +26,7 @@ typedef struct {
 	GPtrArray *quotas;     /* those that the nodes come under (preflight_quota.c) */
 	AwsApi quotas_api, iam_api;
 	AwsProbe *types, *offerings, *images, *subnets, *main_tables, *tables, *running, *profile;
+	AwsProbe *endpoints, *logs_in, *pulls;
 	GPtrArray *dry_runs; /* AwsProbe *: borrowed */
 	unsigned errors;     /* found so far */
 	rgp_status status;   /* of what was handed over */
@@ -42,6 +44,7 @@ typedef struct {
 	int32_t class_;
 	const json_t *create; /* under whose line of the spec; NULL: none */
 	const char *attribute, *detail, *hint, *code, *origin; /* may be NULL */
+	json_t *limit; /* the ABI's; borrowed, may be NULL */
 } AwsFinding;
 void aws_find_out(AwsPreflight *preflight, const AwsFinding *finding, const char *format, ...)
 	G_GNUC_PRINTF(3, 4);
@@ -60,3 +63,7 @@ void aws_ask_ways(AwsPreflight *preflight); /* subnets, routes */
 void aws_check_ways(AwsPreflight *preflight);
 void aws_ask_rights(AwsPreflight *preflight); /* dry runs, instance profiles */
 void aws_check_rights(AwsPreflight *preflight);
+void aws_ask_pull(AwsPreflight *preflight); /* after the answers about the profile */
+void aws_check_pull(AwsPreflight *preflight);
+/* Whether the image is in Amazon ECR; in that region, unless it is NULL. */
+bool aws_pulls_from_ecr(const AwsPreflight *preflight, const char *region);

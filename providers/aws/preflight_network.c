@@ -22,6 +22,12 @@ static const AwsShape tables_members[] = {
 	{"routeTableSet", table_set, AWS_DROP}, {"nextToken"}, {0}};
 static const AwsShape describe_tables = {"DescribeRouteTablesResponse", tables_members};
 
+static const AwsShape endpoint_members[] = {{"vpcId"}, {"serviceName"}, {"state"}, {0}};
+static const AwsShape endpoint_set[] = {{"item", endpoint_members, AWS_RECORD}, {0}};
+static const AwsShape endpoints_members[] = {
+	{"vpcEndpointSet", endpoint_set, AWS_DROP}, {"nextToken"}, {0}};
+static const AwsShape describe_endpoints = {"DescribeVpcEndpointsResponse", endpoints_members};
+
 /* Of nodes that take an interface along, the interface is what has the address. */
 static bool takes_address(const json_t *create)
 {
@@ -70,6 +76,10 @@ void aws_ask_ways(AwsPreflight *preflight)
 	aws_form_filter(params, "association.subnet-id", subnets, ids->len);
 	preflight->tables = aws_probe(preflight, "DescribeRouteTables", &describe_tables, params,
 		"the way to the internet");
+	if (aws_pulls_from_ecr(preflight, preflight->call->inst->region))
+		preflight->endpoints =
+			aws_probe(preflight, "DescribeVpcEndpoints", &describe_endpoints,
+				json_pack("{s:i}", "MaxResults", 1000), "VPC endpoints");
 	params = json_object();
 	aws_form_filter(params, "association.main", &yes, 1);
 	preflight->main_tables =
@@ -158,6 +168,28 @@ static const json_t *table_of(const AwsPreflight *preflight, const char *subnet)
 	return aws_probe_record(preflight->main_tables, "vpcId", mod_str(record, "vpcId"));
 }
 
+static bool has_endpoint(const AwsPreflight *preflight, const char *vpc, const char *service)
+{
+	size_t i;
+	const json_t *endpoint;
+	json_array_foreach (preflight->endpoints->records, i, endpoint) {
+		if (g_str_equal(mod_str(endpoint, "vpcId"), vpc) &&
+			g_ascii_strcasecmp(mod_str(endpoint, "state"), "available") == 0 &&
+			g_str_has_suffix(mod_str(endpoint, "serviceName"), service))
+			return true;
+	}
+	return false;
+}
+
+/* Amazon ECR user guide, "Amazon ECR interface VPC endpoints": the layers are in S3. */
+static bool reaches_registry(const AwsPreflight *preflight, const char *subnet)
+{
+	const json_t *record = aws_probe_record(preflight->subnets, "subnetId", subnet);
+	const char *vpc = mod_str(record, "vpcId");
+	return aws_probe_ok(preflight->endpoints) && has_endpoint(preflight, vpc, ".ecr.api") &&
+	       has_endpoint(preflight, vpc, ".ecr.dkr") && has_endpoint(preflight, vpc, ".s3");
+}
+
 /* Those that a reason keeps inside. */
 typedef struct {
 	const json_t *create; /* the first */
@@ -213,7 +245,8 @@ static void check_egress(AwsPreflight *preflight)
 		bool public = json_is_true(json_object_get(attributes, "public_ip"));
 		const json_t *table = takes_address(create) ? table_of(preflight, subnet) : NULL;
 		Way way = table ? way_of(table) : WAY_FREE;
-		if (way != WAY_FREE && !(way == WAY_INTERNET_GATEWAY && public))
+		if (way != WAY_FREE && !(way == WAY_INTERNET_GATEWAY && public) &&
+			!reaches_registry(preflight, subnet))
 			add_inside(&inside[way], create, table);
 	}
 	for (Way way = 0; way < WAYS; way++) {

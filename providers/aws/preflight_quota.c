@@ -153,13 +153,15 @@ static int64_t running_vcpus(const AwsPreflight *preflight, const Quota *quota)
 	return sum;
 }
 
-/* A replaced node gives back what the new one takes. */
+/* A replaced node gives back what the new one takes; a reservation counts since it was created,
+ * whether its instances run or not (EC2 user guide, "On-Demand Capacity Reservations"). */
 static void add_up(const AwsPreflight *preflight, Quota *quota)
 {
 	for (guint i = 0; i < preflight->nodes->len; i++) {
 		const json_t *create = preflight->nodes->pdata[i];
 		const char *type = aws_attribute_of(create, "instance_type");
 		if (json_is_true(json_object_get(create, "replaces")) ||
+			*aws_attribute_of(create, "capacity_reservation") ||
 			!is_row_of(quota->fields, type, market_of(create)))
 			continue;
 		json_int_t count = aws_count_of(create);
@@ -173,6 +175,19 @@ static void add_up(const AwsPreflight *preflight, Quota *quota)
 			"%s%s: %" JSON_INTEGER_FORMAT " x %s = %" G_GINT64_FORMAT " vCPUs",
 			quota->parts->len ? "\n" : "", aws_pool_of(create), count, type, vcpus);
 	}
+}
+
+/* For the types of pools that have others to choose from: "^(p5[^0-9]|g[0-9])". */
+static json_t *limit_of(const Quota *quota, int64_t free)
+{
+	g_auto(GStrv) families = g_strsplit(quota->fields[2], " ", -1);
+	g_autoptr(GString) types = g_string_new("^(");
+	for (char **family = families; *family; family++)
+		g_string_append_printf(types, "%s%s%s", family == families ? "" : "|", *family,
+			strpbrk(*family, "0123456789") ? "[^0-9]" : "[0-9]");
+	g_string_append_c(types, ')');
+	return json_pack("{s:s, s:s, s:I, s:I}", "market", quota->fields[1], "types", types->str,
+		"free", (json_int_t)MAX(free, 0), "wanted", (json_int_t)quota->wanted);
 }
 
 static void check_quota(AwsPreflight *preflight, Quota *quota)
@@ -191,8 +206,10 @@ static void check_quota(AwsPreflight *preflight, Quota *quota)
 		"ec2 --region %s --quota-code %s --desired-value %" G_GINT64_FORMAT
 		"`, or use fewer nodes",
 		preflight->call->inst->region, quota->fields[0], used + quota->wanted);
+	json_auto_t *shared = limit_of(quota, limit - used);
 	const AwsFinding finding = {.severity = "error",
 		.class_ = RGP_CLASS_QUOTA,
+		.limit = shared,
 		.create = quota->largest,
 		.attribute = "instance_type",
 		.detail = quota->parts->str,

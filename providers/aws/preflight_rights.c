@@ -9,19 +9,21 @@
 #define UNREACHABLE_MS 10000
 #define TRIES 2
 
-static const AwsShape role_members[] = {{"RoleName"}, {0}};
+static const AwsShape role_members[] = {{"RoleName"}, {"Arn"}, {0}};
 static const AwsShape roles_members[] = {{"member", role_members, AWS_RECORD}, {0}};
 static const AwsShape profile_members[] = {{"Arn"}, {"Roles", roles_members, AWS_DROP}, {0}};
 static const AwsShape result_members[] = {{"InstanceProfile", profile_members}, {0}};
 static const AwsShape response_members[] = {{"GetInstanceProfileResult", result_members}, {0}};
 static const AwsShape get_profile = {"GetInstanceProfileResponse", response_members};
 
-/* Their keys differ in what policies decide by: type, image, subnet, market. */
+/* Their keys differ in what policies decide by: type, image, subnet, market,
+ * reservation. */
 static char *key_of(const json_t *create)
 {
 	return g_strjoin(" ", aws_attribute_of(create, "instance_type"),
 		aws_attribute_of(create, "image_id"), aws_attribute_of(create, "subnet_id"),
-		aws_attribute_of(create, "market"), NULL);
+		aws_attribute_of(create, "market"),
+		aws_attribute_of(create, "capacity_reservation"), NULL);
 }
 
 /* The request of the real launch, without what is made before it. */
@@ -106,7 +108,8 @@ static void check_dry_run(AwsPreflight *preflight, const AwsProbe *probe)
 	const ModFailure *failure = &probe->reply.failure;
 	bool useful = failure->class_ == RGP_CLASS_INVALID || failure->class_ == RGP_CLASS_CAPACITY;
 	if (failure->class_ == RGP_CLASS_OK || !failure->code ||
-		g_str_equal(failure->code, "DryRunOperation"))
+		g_str_equal(failure->code, "DryRunOperation") ||
+		g_str_equal(failure->code, AWS_NOT_ACTIVE)) /* the plan knows the start */
 		return;
 	if (failure->class_ == RGP_CLASS_DENIED) {
 		if (!is_left_out(failure->message))

@@ -3,6 +3,7 @@
 #include "aws/image_driver.h"
 #include "aws/kinds.h"
 #include "aws/parameter.h"
+#include "aws/reservation.h"
 #include <string.h>
 
 /* NVIDIA driver, CUDA and Docker with the NVIDIA runtime; also for head nodes, so that one image
@@ -47,7 +48,7 @@ static void collect(void *data, const json_t *record)
 	json_array_append_new(data, json_deep_copy(record));
 }
 
-static void question_free(gpointer data)
+void aws_question_free(gpointer data)
 {
 	AwsQuestion *question = data;
 	json_decref(question->pages.params);
@@ -70,17 +71,6 @@ AwsQuestion *aws_ask(GPtrArray *questions, const char *action, const AwsShape *s
 	};
 	g_ptr_array_add(questions, question);
 	return question;
-}
-
-rgp_status aws_refuse(
-	const AwsCall *call, const char *origin, const char *hint, const char *format, ...)
-{
-	va_list args;
-	va_start(args, format);
-	g_autofree char *summary = g_strdup_vprintf(format, args);
-	va_end(args);
-	mod_report_origin(&call->talk, RGP_CLASS_INVALID, origin, summary, hint);
-	return RGP_FAIL;
 }
 
 static json_t *image_fact(const json_t *record)
@@ -188,13 +178,13 @@ static rgp_status check_named(const AwsCall *call, const Image *image, const jso
 	const char *state = mod_str(record, "imageState"), *id = image->id;
 	const char *origin = mod_str(image->want, "origin");
 	if (!record)
-		return aws_refuse(call, origin, "image ids differ between regions",
+		return mod_refuse(call, origin, "image ids differ between regions",
 			"there is no image %s in %s", id, call->inst->region);
 	if (strcmp(state, "available"))
-		return aws_refuse(call, origin, "choose another image",
+		return mod_refuse(call, origin, "choose another image",
 			"image %s is %s, not available", id, state);
 	if (!*mod_str(record, "rootDeviceName"))
-		return aws_refuse(
+		return mod_refuse(
 			call, origin, "choose another image", "image %s has no root device", id);
 	return RGP_OK;
 }
@@ -219,7 +209,7 @@ static rgp_status check_default(const AwsCall *call, const Image *image, const j
 {
 	if (record)
 		return RGP_OK;
-	return aws_refuse(call, mod_str(image->want, "origin"),
+	return mod_refuse(call, mod_str(image->want, "origin"),
 		"set `image: ami-...` for the head and each pool",
 		"region %s has no image \"%s\" for %s", call->inst->region,
 		default_name(image->want), mod_str(image->want, "arch"));
@@ -272,25 +262,16 @@ static void ask_offerings(const json_t *types, GPtrArray *questions)
 	}
 }
 
-static bool are_texts(const json_t *list)
-{
-	size_t i;
-	const json_t *text;
-	json_array_foreach (list, i, text)
-		if (!json_is_string(text))
-			return false;
-	return true;
-}
-
 rgp_status aws_resolve(const AwsCall *call, const json_t *input)
 {
+	const json_t *reservations = json_object_get(input, "reservations");
 	const json_t *types = json_object_get(input, "instance_types");
 	const json_t *wanted = json_object_get(input, "images");
 	bool place = json_is_true(json_object_get(input, "place"));
-	if (!are_texts(types))
-		return aws_refuse(call, NULL, NULL, "instance_types of resolve must be texts");
+	if (!mod_are_texts(types))
+		return mod_refuse(call, NULL, NULL, "instance_types of resolve must be texts");
 	json_auto_t *facts = json_pack("{s:{}}", "images"), *ids = json_object();
-	g_autoptr(GPtrArray) questions = g_ptr_array_new_with_free_func(question_free);
+	g_autoptr(GPtrArray) questions = g_ptr_array_new_with_free_func(aws_question_free);
 	rgp_status status = read_parameters(call, wanted, ids);
 	if (status != RGP_OK)
 		return status;
@@ -316,5 +297,8 @@ rgp_status aws_resolve(const AwsCall *call, const json_t *input)
 		json_object_set_new(by_type, json_string_value(type),
 			sorted_zones(offerings, json_string_value(type)));
 	json_object_set_new(facts, "offerings", by_type);
+	if (json_array_size(reservations) &&
+		aws_reservations_read(call, reservations, facts) != RGP_OK)
+		return RGP_FAIL;
 	return mod_give(&call->talk, "facts", json_incref(facts));
 }

@@ -17,16 +17,13 @@ extern const AwsShape aws_describe_offerings;
 /* Adds a question, owned by the array; steals params. `origin` must live as long. */
 AwsQuestion *aws_ask(GPtrArray *questions, const char *action, const AwsShape *shape,
 	json_t *params, const char *origin);
+void aws_question_free(gpointer question);
 
 /* The queries about the network; members are NULL if not needed. */
 typedef struct {
 	AwsQuestion *vpcs, *subnets, *groups;
 } AwsNetwork;
 void aws_network_ask(const AwsCall *call, GPtrArray *questions, AwsNetwork *network);
-/* Sets "zones" and "module" of facts: the spec's own network, checked, or the region's default
- * one. */
+/* Sets "zones", "zone_ids" and "module" of facts: the spec's own network, checked, or the region's
+ * default one. */
 rgp_status aws_network_take(const AwsCall *call, const AwsNetwork *network, json_t *facts);
-
-/* A finding about the spec's value at `origin` (a JSON pointer, NULL or "": none); RGP_FAIL. */
-rgp_status aws_refuse(const AwsCall *call, const char *origin, const char *hint, const char *format,
-	...) G_GNUC_PRINTF(4, 5);

@@ -32,8 +32,9 @@ json_t *aws_instance_reveal(const AwsCall *call, const char *id, ModFailure *fai
 		"{s:s%, s:s}", "user_data", (const char *)data, len, "user_data_base64", "");
 }
 
-rgp_status aws_reveal(const AwsCall *call, const AwsKind *kind, const json_t *input)
+rgp_status aws_reveal(const AwsCall *call, const ModKind *any, const json_t *input)
 {
+	const AwsKind *kind = aws_kind(any);
 	const json_t *items = json_object_get(input, "items"), *item;
 	rgp_status status = RGP_OK;
 	size_t i;

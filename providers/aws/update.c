@@ -1,4 +1,4 @@
-/* update: which items can be changed in place, and the changes that all kinds share (tags). */
+/* update: the changes that all kinds share (tags), and the results. */
 #include "aws/kinds.h"
 #include <string.h>
 
@@ -12,37 +12,16 @@ static const Ec2Code young_codes[] = {
 	{0},
 };
 
-bool aws_is_changed(const json_t *item, const char *attribute)
-{
-	size_t i;
-	const json_t *name;
-	json_array_foreach (json_object_get(item, "changed"), i, name)
-		if (json_is_string(name) && g_str_equal(json_string_value(name), attribute))
-			return true;
-	return false;
-}
-
-static bool is_changeable(const AwsKind *kind, const json_t *item)
-{
-	size_t i;
-	const json_t *name;
-	json_array_foreach (json_object_get(item, "changed"), i, name)
-		if (!json_is_string(name) ||
-			!g_strv_contains(kind->changeable, json_string_value(name)))
-			return false;
-	return true;
-}
-
 /* The tag changes of one item: items with the same changes share a request. */
 static json_t *tag_need(const char *kind, const json_t *item)
 {
 	const json_t *wanted = json_object_get(json_object_get(item, "attributes"), "tags");
 	const json_t *there = json_object_get(json_object_get(item, "observed"), "tags");
 	const json_t *prior = json_object_get(json_object_get(item, "recorded"), "tags");
-	json_t *set = aws_is_changed(item, "marks") ? aws_marks_renew(kind, item) : json_array();
+	json_t *set = mod_is_changed(item, "marks") ? aws_marks_renew(kind, item) : json_array();
 	json_t *unset = json_array(), *value;
 	const char *key;
-	if (!aws_is_changed(item, "tags"))
+	if (!mod_is_changed(item, "tags"))
 		wanted = prior = NULL;
 	json_object_foreach (mod_unconst(wanted), key, value)
 		if (json_is_string(value) && !json_equal(json_object_get(there, key), value))
@@ -132,7 +111,7 @@ rgp_status aws_update_tags(const AwsCall *call, AwsUpdate *update)
 	size_t i;
 	const json_t *item;
 	json_array_foreach (update->items, i, item) {
-		if ((!aws_is_changed(item, "tags") && !aws_is_changed(item, "marks")) ||
+		if ((!mod_is_changed(item, "tags") && !mod_is_changed(item, "marks")) ||
 			update->failures[i].class_ != RGP_CLASS_OK)
 			continue;
 		json_auto_t *need = tag_need(update->kind, item);
@@ -179,27 +158,19 @@ static rgp_status give_results(const AwsCall *call, const AwsUpdate *update)
 	return status;
 }
 
-rgp_status aws_update(const AwsCall *call, const AwsKind *kind, const json_t *input)
+rgp_status aws_update(const AwsCall *call, const ModKind *kind, const json_t *input)
 {
-	json_auto_t *items = json_array();
+	const json_t *items = json_object_get(input, "items");
+	AwsUpdate update = {.kind = kind->name, .items = items};
 	rgp_status status = RGP_OK;
-	size_t i;
-	json_t *item;
-	json_array_foreach (json_object_get(input, "items"), i, item)
-		if (is_changeable(kind, item))
-			json_array_append(items, item);
-		else if (status == RGP_OK)
-			status = mod_give_item(&call->talk, mod_str(item, "address"), "unsupported",
-				mod_str(item, "id"), NULL);
-	AwsUpdate update = {.kind = kind->kind, .items = items};
-	update.failures = g_new0(ModFailure, json_array_size(items) + 1);
-	if (status == RGP_OK && kind->update)
-		status = kind->update(call, &update);
+	update.failures = g_new0(ModFailure, json_array_size(items));
+	if (aws_kind(kind)->update)
+		status = aws_kind(kind)->update(call, &update);
 	if (status == RGP_OK)
 		status = aws_update_tags(call, &update);
 	if (status == RGP_OK)
 		status = give_results(call, &update);
-	for (i = 0; i < json_array_size(items); i++)
+	for (size_t i = 0; i < json_array_size(items); i++)
 		mod_failure_clear(&update.failures[i]);
 	g_free(update.failures);
 	return status;

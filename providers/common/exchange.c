@@ -21,10 +21,7 @@ static int32_t exchange_classify(void *data, int32_t status, struct rgp_bytes bo
 	return class_;
 }
 
-/* A wrong clock shows as one of several refusals; only the skew distinguishes it from a wrong key,
- * or from expired temporary credentials. */
-static void exchange_explain_skew(
-	const struct rgp_http_resp *answer, const char *cloud, ModFailure *failure)
+void mod_explain_skew(const struct rgp_http_resp *answer, const char *cloud, ModFailure *failure)
 {
 	int64_t skew_s = RGP_HAS(answer, skew_s) ? answer->skew_s : 0;
 	if (failure->class_ != RGP_CLASS_DENIED || ABS(skew_s) < SKEW_TOLD_S)
@@ -56,7 +53,7 @@ void mod_tries_judge(const ModTries *tries, const struct rgp_http_resp *answer, 
 	failure->definite = failure->code && !tries->doubtful && all_answered &&
 			    failure->class_ != RGP_CLASS_TRANSIENT &&
 			    failure->class_ != RGP_CLASS_UNKNOWN;
-	exchange_explain_skew(answer, reader->cloud, failure);
+	mod_explain_skew(answer, reader->cloud, failure);
 }
 
 rgp_status mod_exchange(const ModTalk *talk, const ModReader *reader, struct rgp_http_req *request,

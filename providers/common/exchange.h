@@ -23,6 +23,10 @@ void mod_tries_watch(ModTries *tries, const ModReader *reader, struct rgp_http_r
 void mod_tries_judge(
 	const ModTries *tries, const struct rgp_http_resp *answer, ModFailure *failure);
 
+/* A wrong clock shows as one of several refusals; only the skew distinguishes it from a wrong key,
+ * or from expired temporary credentials. If it is large, adds it to a failure of class denied. */
+void mod_explain_skew(const struct rgp_http_resp *answer, const char *cloud, ModFailure *failure);
+
 /* Sends `request`, and sets its `classify`. RGP_OK: an answer came; failure->class_ is RGP_CLASS_OK
  * for a status of 2xx, else failure has the reader's result, and says whether the cloud certainly
  * did nothing. RGP_FAIL: no answer came, and it is unknown whether the cloud acted.

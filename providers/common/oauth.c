@@ -1,5 +1,6 @@
 #include "common/oauth.h"
 #include "common/errors.h"
+#include "common/exchange.h"
 #include "common/form.h"
 
 json_t *mod_oauth_client_credentials(const char *id, const char *secret, const char *scope)
@@ -86,6 +87,7 @@ static void oauth_report_refusal(
 	mod_failure_set(&failure, class_ == RGP_CLASS_INVALID ? RGP_CLASS_DENIED : class_,
 		*code ? code : NULL, "%s (HTTP status %d)", *words ? words : "no access token",
 		(int)answer->status);
+	mod_explain_skew(answer, url, &failure);
 	g_autofree char *what =
 		g_strdup_printf("%s refused a token%s%s", url, *code ? ": " : "", code);
 	mod_report(talk, &failure, what);

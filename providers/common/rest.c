@@ -102,6 +102,27 @@ static void rest_read_failure(
 			"HTTP status %d with %s", (int)status,
 			message ? message : "an answer without an error message");
 	}
+	if (rest->refine)
+		rest->refine(status, body, failure);
+}
+
+/* A copy of the text without the `elided` ones. */
+static GString *rest_elide(struct rgp_bytes text, const char *elided)
+{
+	GString *left = g_string_sized_new(text.len + 1);
+	size_t length = strlen(elided);
+	const char *at = text.data, *end = at + text.len, *found;
+	for (; (found = memmem(at, (size_t)(end - at), elided, length)); at = found + length)
+		g_string_append_len(left, at, found - at);
+	return g_string_append_len(left, at, end - at);
+}
+
+static json_t *rest_parse(struct rgp_bytes body, const char *elided)
+{
+	g_autoptr(GString) left = elided ? rest_elide(body, elided) : NULL;
+	if (left)
+		body = (struct rgp_bytes){left->str, left->len};
+	return json_loadb(body.data, body.len, JSON_REJECT_DUPLICATES, NULL);
 }
 
 static void rest_read_answer(const ModRest *rest, const ModRestRequest *request,
@@ -109,9 +130,12 @@ static void rest_read_answer(const ModRest *rest, const ModRestRequest *request,
 {
 	answer->status = resp->status;
 	answer->headers = json_loadb(resp->headers.data, resp->headers.len, 0, NULL);
-	if (resp->body.len)
-		answer->body =
-			json_loadb(resp->body.data, resp->body.len, JSON_REJECT_DUPLICATES, NULL);
+	if (resp->body.len && request->text && resp->status < 300) {
+		g_autofree char *valid = g_utf8_make_valid(resp->body.data, (gssize)resp->body.len);
+		answer->body = json_string(valid);
+	} else if (resp->body.len) {
+		answer->body = rest_parse(resp->body, request->elided);
+	}
 	if (rest->request_id && !answer->failure.request_id)
 		answer->failure.request_id = g_strdup(
 			json_string_value(json_object_get(answer->headers, rest->request_id)));
@@ -125,65 +149,173 @@ static void rest_read_answer(const ModRest *rest, const ModRestRequest *request,
 
 /* ---- sending */
 
-static rgp_status rest_send_once(const ModTalk *talk, const ModRest *rest,
-	const ModRestRequest *request, const char *url, const char *auth, ModRestAnswer *answer)
+/* A request in the host's form. */
+typedef struct {
+	char *url, *type, *body, *auth, *connection;
+	GPtrArray *headers;
+	struct rgp_http_req http;
+	struct rgp_http_resp resp;
+	ModTries tries;
+} RestWire;
+
+static void rest_wire_clear(RestWire *wire)
 {
-	g_autoptr(GPtrArray) headers = g_ptr_array_new();
-	g_autofree char *type = g_strconcat("Content-Type: ",
+	g_free(wire->url);
+	g_free(wire->type);
+	free(wire->body);
+	free(wire->auth);
+	free(wire->connection);
+	g_clear_pointer(&wire->headers, g_ptr_array_unref);
+}
+
+static char *rest_dump(const json_t *object)
+{
+	return object ? json_dumps(object, JSON_COMPACT) : NULL;
+}
+
+/* Splits a lease's value of an API whose leases connect. */
+static void rest_wire_login(RestWire *wire, const char *value)
+{
+	json_auto_t *login = json_loads(value, 0, NULL);
+	wire->auth = rest_dump(json_object_get(login, "auth"));
+	wire->connection = rest_dump(json_object_get(login, "connection"));
+	wire->http.auth = mod_bytes(wire->auth);
+	wire->http.connection = mod_bytes(wire->connection);
+}
+
+/* Steals the URL. */
+static void rest_wire_make(RestWire *wire, const ModRest *rest, const ModRestRequest *request,
+	char *url, const char *auth)
+{
+	*wire = (RestWire){.url = url};
+	wire->headers = g_ptr_array_new();
+	wire->type = g_strconcat("Content-Type: ",
 		request->content_type ? request->content_type : "application/json", NULL);
-	char *body = request->body ? json_dumps(request->body, JSON_COMPACT) : NULL;
+	wire->body = request->body ? json_dumps(request->body, JSON_COMPACT) : NULL;
 	for (size_t i = 0; request->headers && request->headers[i]; i++)
-		g_ptr_array_add(headers, (char *)(uintptr_t)request->headers[i]);
-	if (body)
-		g_ptr_array_add(headers, type);
-	g_ptr_array_add(headers, NULL);
-	struct rgp_http_req http = {
-		.size = sizeof http,
+		g_ptr_array_add(wire->headers, (char *)(uintptr_t)request->headers[i]);
+	if (wire->body)
+		g_ptr_array_add(wire->headers, wire->type);
+	g_ptr_array_add(wire->headers, NULL);
+	wire->http = (struct rgp_http_req){
+		.size = sizeof wire->http,
 		.flags = (request->reading ? RGP_HTTP_READING : 0) |
 			 (request->hide_body ? RGP_HTTP_HIDE_BODY : 0),
 		.method = request->method,
 		.url = url,
-		.headers = (const char *const *)headers->pdata,
-		.body = mod_bytes(body),
+		.headers = (const char *const *)wire->headers->pdata,
+		.body = mod_bytes(wire->body),
 		.auth = mod_bytes(auth),
 		.connection = mod_bytes(rest->connection),
 		.what = request->what,
+		.timeout_ms = request->timeout_ms,
+		.max_tries = rest->max_tries,
 	};
-	const ModReader reader = {rest_read_failure, rest, rest->cloud};
-	struct rgp_http_resp resp;
-	mod_rest_answer_clear(answer);
-	rgp_status status = mod_exchange(talk, &reader, &http, &resp, &answer->failure);
-	if (status == RGP_OK)
-		rest_read_answer(rest, request, &resp, answer);
-	free(body);
-	return status;
+	if (rest->lease_connects && auth)
+		rest_wire_login(wire, auth);
+	wire->resp = (struct rgp_http_resp){.size = sizeof wire->resp};
+}
+
+static char *rest_auth(
+	const ModTalk *talk, const ModRest *rest, unsigned *serial, rgp_status *status)
+{
+	char *auth = rest->lease ? mod_lease_get(rest->lease, talk, serial) : NULL;
+	*status = auth || !rest->lease		     ? RGP_OK
+		  : talk->host->canceled(talk->call) ? RGP_CANCELED
+						     : RGP_FAIL;
+	return auth;
 }
 
 rgp_status mod_rest_send(const ModTalk *talk, const ModRest *rest, const ModRestRequest *request,
 	ModRestAnswer *answer)
 {
-	g_autofree char *url = rest_target(talk, rest, request);
-	if (!url)
-		return RGP_FAIL;
 	for (bool renewed = false;; renewed = true) {
+		char *url = rest_target(talk, rest, request);
 		unsigned serial = 0;
-		g_autofree char *auth =
-			rest->lease ? mod_lease_get(rest->lease, talk, &serial) : NULL;
-		if (rest->lease && !auth)
-			return talk->host->canceled(talk->call) ? RGP_CANCELED : RGP_FAIL;
-		rgp_status status = rest_send_once(talk, rest, request, url, auth, answer);
+		rgp_status status = RGP_FAIL;
+		g_autofree char *auth = url ? rest_auth(talk, rest, &serial, &status) : NULL;
+		if (status != RGP_OK) {
+			g_free(url);
+			return status;
+		}
+		const ModReader reader = {rest_read_failure, rest, rest->cloud};
+		RestWire wire;
+		rest_wire_make(&wire, rest, request, url, auth);
+		mod_rest_answer_clear(answer);
+		status = mod_exchange(talk, &reader, &wire.http, &wire.resp, &answer->failure);
+		if (status == RGP_OK)
+			rest_read_answer(rest, request, &wire.resp, answer);
+		rest_wire_clear(&wire);
 		if (status != RGP_OK || answer->status != 401 || !rest->lease || renewed)
 			return status;
 		mod_lease_refuse(rest->lease, serial);
 	}
 }
 
+#define TOGETHER_MAX 32
+
+/* At most TOGETHER_MAX requests. */
+static rgp_status rest_send_some(const ModTalk *talk, const ModRest *rest,
+	const ModRestRequest *requests, size_t n, ModRestAnswer *answers)
+{
+	RestWire wires[TOGETHER_MAX] = {{0}};
+	const struct rgp_http_req *reqs[TOGETHER_MAX];
+	struct rgp_http_resp *resps[TOGETHER_MAX];
+	const ModReader reader = {rest_read_failure, rest, rest->cloud};
+	unsigned serial = 0;
+	rgp_status status;
+	g_autofree char *auth = rest_auth(talk, rest, &serial, &status);
+	size_t made = 0;
+	for (; made < n && status == RGP_OK; made++) {
+		char *url = rest_target(talk, rest, &requests[made]);
+		status = url ? RGP_OK : RGP_FAIL;
+		rest_wire_make(&wires[made], rest, &requests[made], url, auth);
+		mod_tries_watch(&wires[made].tries, &reader, &wires[made].http);
+		reqs[made] = &wires[made].http;
+		resps[made] = &wires[made].resp;
+	}
+	if (status == RGP_OK)
+		status = talk->host->http_all(talk->call, reqs, n, resps);
+	bool refused = false;
+	for (size_t i = 0; i < made; i++) {
+		mod_rest_answer_clear(&answers[i]);
+		if (wires[i].resp.status) {
+			mod_tries_judge(&wires[i].tries, &wires[i].resp, &answers[i].failure);
+			rest_read_answer(rest, &requests[i], &wires[i].resp, &answers[i]);
+		}
+		refused |= answers[i].status == 401;
+		rest_wire_clear(&wires[i]);
+	}
+	if (refused && rest->lease)
+		mod_lease_refuse(rest->lease, serial);
+	return status;
+}
+
+rgp_status mod_rest_send_all(const ModTalk *talk, const ModRest *rest,
+	const ModRestRequest *requests, size_t n, ModRestAnswer *answers)
+{
+	rgp_status first = RGP_OK;
+	for (size_t at = 0; at < n; at += TOGETHER_MAX) {
+		rgp_status status = rest_send_some(
+			talk, rest, requests + at, MIN(n - at, TOGETHER_MAX), answers + at);
+		first = first == RGP_OK ? status : first;
+		if (status == RGP_CANCELED)
+			return status;
+	}
+	for (size_t i = 0; i < n && first == RGP_OK && rest->lease; i++)
+		if (answers[i].status == 401)
+			first = mod_rest_send(talk, rest, &requests[i], &answers[i]);
+	return first;
+}
+
 rgp_status mod_rest_report(
 	const ModTalk *talk, const ModRest *rest, const char *what, const ModFailure *failure)
 {
-	g_autofree char *summary =
-		g_strdup_printf("%s: %s%s%s%s", rest->cloud, what, failure->code ? " (" : "",
-			failure->code ? failure->code : "", failure->code ? ")" : "");
+	/* a server error is not a refusal */
+	const char *did = failure->class_ == RGP_CLASS_TRANSIENT ? "failed in" : "refused";
+	g_autofree char *summary = failure->code ? g_strdup_printf("%s %s %s (%s)", rest->cloud,
+							   did, what, failure->code)
+						 : g_strdup_printf("%s: %s", rest->cloud, what);
 	mod_report(talk, failure, summary);
 	return RGP_FAIL;
 }

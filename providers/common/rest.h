@@ -15,6 +15,13 @@ typedef struct {
 	 * that is in the table; if none is, the first one that exists. */
 	const char *const *codes, *const *messages;
 	const char *request_id; /* the header that contains it, in lower case; or NULL */
+	uint32_t max_tries;	/* of a request that the API refuses for now; 0: the host's */
+	/* The lease's value is {"auth", "connection"}, both optional: its credentials may be a
+	 * client certificate. */
+	bool lease_connects;
+	/* Corrects what the table says of an error, from the whole answer (NULL: not JSON); or
+	 * NULL. */
+	void (*refine)(int32_t status, const json_t *body, ModFailure *failure);
 } ModRest;
 
 typedef struct {
@@ -24,7 +31,12 @@ typedef struct {
 	const char *const *headers; /* additional headers, or NULL */
 	const json_t *body;	    /* or NULL */
 	const char *content_type;   /* of the body; NULL: application/json */
+	/* Left out of the answer before it is parsed, wherever it is: what all links begin with, in
+	 * long lists; or NULL. */
+	const char *elided;
 	bool reading, hide_body;
+	bool text;	     /* the answer is not JSON: its body is one string, valid UTF-8 */
+	uint32_t timeout_ms; /* 0: the host's */
 } ModRestRequest;
 
 /* The result; failure.class_ RGP_CLASS_OK: done. */
@@ -48,6 +60,11 @@ char *mod_rest_url(const char *base, const char *url);
  * the URL leads to another server; the diagnostics have the reason. RGP_CANCELED. */
 rgp_status mod_rest_send(const ModTalk *talk, const ModRest *rest, const ModRestRequest *request,
 	ModRestAnswer *answer);
+
+/* Sends them concurrently; one answer per request. RGP_OK: each got an answer. Otherwise the status
+ * of the first without one, whose answer has the status 0. */
+rgp_status mod_rest_send_all(const ModTalk *talk, const ModRest *rest,
+	const ModRestRequest *requests, size_t n, ModRestAnswer *answers);
 
 /* How an API continues a list: the pointer to the next page's token or link, and the query
  * parameter for the token; NULL: it is a link. */

@@ -85,6 +85,26 @@ int64_t mod_int(const json_t *object, const char *key)
 	return json_integer_value(json_object_get(object, key));
 }
 
+bool mod_has_text(const json_t *list, const char *text)
+{
+	size_t i;
+	const json_t *member;
+	json_array_foreach (list, i, member)
+		if (json_is_string(member) && g_str_equal(json_string_value(member), text))
+			return true;
+	return false;
+}
+
+bool mod_are_texts(const json_t *list)
+{
+	size_t i;
+	const json_t *member;
+	json_array_foreach (list, i, member)
+		if (!json_is_string(member))
+			return false;
+	return true;
+}
+
 static void put(const ModTalk *talk, const struct rgp_diag *diag)
 {
 	if (talk->quiet)

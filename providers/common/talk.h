@@ -45,6 +45,9 @@ json_t *mod_input(const ModTalk *talk, const struct rgp_args *args);
 /* Member look-ups; "" or 0 if absent or of another type. Borrowed. */
 const char *mod_str(const json_t *object, const char *key);
 int64_t mod_int(const json_t *object, const char *key);
+/* Is the text in the list? Are all members of the list texts? */
+bool mod_has_text(const json_t *list, const char *text);
+bool mod_are_texts(const json_t *list);
 struct rgp_bytes mod_bytes(const char *text);
 /* Compares the texts of two pointers by bytes: for g_ptr_array_sort. */
 int mod_compare_texts(gconstpointer a, gconstpointer b);

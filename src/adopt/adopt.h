@@ -1,5 +1,5 @@
-/* Adopting what exists: the records of a cluster that a state lost (rebuild), of resources that
- * were created without raygpu (import), and under other addresses (moves). Above the pipeline: what
+/* Adopting what exists: the records of a cluster that a state lost (rebuild), and of resources that
+ * were created without raygpu (import). Above the pipeline: what
  * is found is fitted with its spec as for a plan. Only reading calls go to clouds. */
 #pragma once
 #include "pipeline/pipeline.h"
@@ -22,17 +22,3 @@ typedef struct {
  * so that no node is replaced because of it. */
 GPtrArray *rg_adopt_import(RgSession *session, RgPass *pass, const RgImport *imports, size_t n,
 	bool keep, RgDiags *diags);
-
-/* What a move changes in records: other addresses, and references of other records to them. */
-typedef struct {
-	GArray *moves;	   /* RgMove */
-	GArray *edits;	   /* RgMoveEdit, which borrow from the snapshot and from `values` */
-	GPtrArray *values; /* json_t* */
-	bool renames;	   /* nodes get another pool */
-} RgMoves;
-void rg_moves_free(RgMoves *moves);
-G_DEFINE_AUTOPTR_CLEANUP_FUNC(RgMoves, rg_moves_free)
-/* One record, or all nodes of a pool and its other resources (`from` without index). Pure;
- * rg_store_move writes it. NULL and diagnostics. */
-RgMoves *rg_adopt_move(
-	const RgSnapshot *snapshot, const char *from, const char *to, RgDiags *diags);

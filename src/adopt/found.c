@@ -18,13 +18,16 @@ static json_t *pin_observed(const Rebuild *rebuild, const RgResource *found)
 	json_t *pin = json_object();
 	const RgKind *kind = kind_of(rebuild, found);
 	static const char *const members[][2] = {{RG_ROLE_INSTANCE_TYPE, "instance_type"},
-		{RG_ROLE_ZONE, "zone"}, {RG_ROLE_IMAGE, "image_id"}, {RG_ROLE_MARKET, "market"}};
+		{RG_ROLE_ZONE, "zone"}, {RG_ROLE_IMAGE, "image_id"}, {RG_ROLE_MARKET, "market"},
+		{RG_ROLE_RESERVATION, "reservation"}};
 	for (size_t i = 0; i < G_N_ELEMENTS(members); i++) {
 		const RgAttribute *attribute = rg_kind_with_role(kind, members[i][0]);
 		json_t *value = attribute ? json_object_get(found->attrs, attribute->name) : NULL;
-		if (json_is_string(value))
+		if (json_is_string(value) && *json_string_value(value))
 			json_object_set(pin, members[i][1], value);
 	}
+	if (json_object_get(pin, "reservation"))
+		rg_json_set_str(pin, "market", "reserved");
 	if (rg_schema_has_no_zones(rg_provider_get_schema(rebuild->pass->provider)))
 		rg_json_set_str(pin, "zone", "");
 	return pin;
@@ -87,8 +90,10 @@ static void pin_fitted(json_t *pin, const json_t *node, bool chosen)
 		rg_json_set_str(pin, "image_key", key);
 	if (!g_str_equal(type, rg_json_str(offer, "instance_type", "")))
 		return;
-	bool same_market = g_str_equal(
-		rg_json_str(pin, "market", "on-demand"), rg_json_str(offer, "market", "on-demand"));
+	bool same_market = g_str_equal(rg_json_str(pin, "market", "on-demand"),
+				   rg_json_str(offer, "market", "on-demand")) &&
+			   g_strcmp0(rg_json_str(pin, "reservation", NULL),
+				   rg_json_str(offer, "reservation", NULL)) == 0;
 	for (size_t i = 0; i < G_N_ELEMENTS(same) && same_market; i++)
 		json_object_set(pin, same[i], json_object_get(offer, same[i]));
 	json_object_set(pin, "accelerator", json_object_get(offer, "gpu"));
@@ -203,7 +208,7 @@ static bool take_revealed(Rebuild *rebuild, const RgItemResult *result)
 		return true;
 	}
 	RgDiag *diag = rg_diags_error(rebuild->diags, rg_class_code(result->class_),
-		"could not read the user data of %s: %s", result->address,
+		"could not read what the list leaves out of %s: %s", result->address,
 		result->message ? result->message : "no reason given");
 	rg_diag_address(diag, result->address, NULL);
 	rg_diag_cloud(

@@ -222,7 +222,8 @@ static GPtrArray *find_and_plan(Importing *importing)
 	RgSession *session = rebuild->session;
 	RgPass *pass = rebuild->pass;
 	if (!rg_pass_settle(session, pass, rebuild->diags) ||
-		!rg_pass_open(session, pass, rebuild->diags))
+		!rg_pass_open(session, pass, rebuild->diags) ||
+		rg_snapshot_refuse_sealed(pass->snapshot, "the import", rebuild->diags))
 		return NULL;
 	rg_pass_ask_account(pass);
 	if (!find_all(importing) || !found_fit(rebuild) || !check_wanted(importing) ||

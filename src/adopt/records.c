@@ -36,11 +36,22 @@ static char *token_in(const char *text, const char *before)
 	return len >= TOKEN_MIN ? g_strndup(at, len) : NULL;
 }
 
+/* The token by itself, as an attribute; NULL. */
+static char *token_as(const json_t *expression, const json_t *value)
+{
+	const char *text = json_string_value(value);
+	bool whole = g_str_equal(rg_json_str(expression, "$ref", ""), RG_SECRET_RAY_TOKEN);
+	return whole && text && *text ? g_strdup(text) : NULL;
+}
+
 char *rebuild_find_token(const RgKind *kind, const RgResource *wanted, const json_t *revealed)
 {
 	const char *name;
 	json_t *expression;
 	json_object_foreach (wanted->attrs, name, expression) {
+		char *whole = token_as(expression, json_object_get(revealed, name));
+		if (whole)
+			return whole;
 		const json_t *inner = json_object_get(expression, "$gzip_base64");
 		const char *before =
 			line_before_token(json_object_get(inner ? inner : expression, "$join"));

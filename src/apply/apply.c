@@ -60,7 +60,6 @@ static void start_ready(Apply *apply)
 {
 	for (;;) {
 		gangs_look(apply);
-		rollings_look(apply);
 		if (apply->stopping || apply->store_failed)
 			return;
 		local_steps(apply);
@@ -116,6 +115,7 @@ static void init(Apply *apply)
 	apply->polls = g_ptr_array_new_with_free_func((GDestroyNotify)poll_free);
 	apply->unsettled = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
 	apply->open = g_ptr_array_new_with_free_func(g_free);
+	apply->moved = g_ptr_array_new_with_free_func(moved_free);
 	g_queue_init(&apply->local);
 	g_queue_init(&apply->ready);
 	apply->jobs = jobs_new(apply->provider, parallelism + LOOK_THREADS);
@@ -132,7 +132,6 @@ static void clear(Apply *apply)
 	g_ptr_array_unref(apply->polls);
 	g_ptr_array_unref(apply->open);
 	g_ptr_array_unref(apply->gangs);
-	g_ptr_array_unref(apply->rollings);
 	g_ptr_array_unref(apply->steps);
 	g_ptr_array_unref(apply->moved);
 	g_hash_table_unref(apply->changes);
@@ -159,7 +158,6 @@ bool rg_apply(RgProvider *provider, RgStore *store, const RgSnapshot *snapshot, 
 	steps_build(&apply);
 	candidates_build(&apply);
 	gangs_build(&apply);
-	rollings_build(&apply);
 	fail_unsettled(&apply);
 	steps_begin(&apply);
 	run_steps(&apply);

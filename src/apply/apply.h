@@ -34,9 +34,14 @@ typedef struct {
 	/* set of addresses: only these, each removed and created again, whatever the plan does with
 	 * it; NULL: the plan's changes */
 	GHashTable *again;
+	/* set of addresses (rg_address_former): only these old nodes, each removed; NULL: the
+	 * plan's changes, and with max_surge no old node is removed */
+	GHashTable *formers;
 	/* sets of addresses: of the plan's changes only these; all but these. NULL: all */
 	GHashTable *only, *later;
 	const json_t *labels; /* the cluster's labels, for the marks; may be NULL */
+	bool force;	      /* updates take over what others own (raygpu/provider.h, update) */
+	bool no_wait;	      /* not for nodes to start (raygpu/provider.h, ready) */
 } RgApplyOptions;
 
 /* true if all changes of the plan were made. Diagnostics have addresses and the spec's lines. */

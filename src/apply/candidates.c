@@ -1,5 +1,6 @@
 #include "apply/internal.h"
 #include "base/clock.h"
+#include "resource/nodes.h"
 #include <string.h>
 
 /* Where the cloud has no capacity or no quota for a pool's nodes: the next candidate of the plan
@@ -15,11 +16,14 @@
 struct Choice {
 	const char *pool;
 	const json_t *candidates;
-	int64_t floor;	   /* nodes below it are bought on demand */
-	bool whole;	   /* all of its nodes are of one candidate */
-	GPtrArray *steps;  /* Step*: the creates */
-	bool *spent[2];	   /* of each candidate: refused in this round; [1]: below the floor */
-	int64_t more;	   /* micro-USD an hour over what was planned */
+	int64_t floor;	  /* nodes below it are bought on demand */
+	bool whole;	  /* all of its nodes are of one candidate */
+	GPtrArray *steps; /* Step*: the creates */
+	bool *spent[2];	  /* of each candidate: refused in this round; [1]: below the floor */
+	int64_t more;	  /* micro-USD an hour over what was planned */
+	bool is_head;
+	bool is_known;	   /* the head: other nodes know its address, which is one of its zone */
+	guint gate;	   /* the head: from there, its step unblocks those that wait for it */
 	unsigned wait_ms;  /* before the next round */
 	int64_t resume_ms; /* when it begins; 0: the round goes on */
 };
@@ -36,7 +40,7 @@ void choice_free(Choice *choice)
 
 static int is_below(const Choice *choice, const Step *step)
 {
-	return step->change->index < choice->floor;
+	return step->change->index >= 0 && step->change->index < choice->floor;
 }
 
 /* What the candidate is for such a node; NULL: nothing, as it has no on-demand part. */
@@ -113,7 +117,8 @@ static int next_of(const Apply *apply, const Choice *choice, const Step *step)
 	for (size_t k = 0; k < count(choice); k++) {
 		const json_t *offer = offer_of(choice, k, below);
 		bool all = !choice->whole || !choice->floor || entry_of(choice, k, !below);
-		if (!offer || !all || choice->spent[below][k])
+		bool far = choice->is_known && !same_text(offer, step->change->pin, "zone");
+		if (!offer || !all || far || choice->spent[below][k])
 			continue;
 		int64_t more = n * (price_of(offer) - price_of(step->change->pin));
 		if (more <= 0 || rg_plan_affords(apply->plan, choice->pool, choice->more + more,
@@ -132,15 +137,52 @@ static Choice *choice_new(const json_t *pool)
 	choice->candidates = json_object_get(pool, "candidates");
 	choice->floor = rg_json_int(pool, "floor", 0);
 	choice->whole = rg_json_bool(pool, "whole", false);
+	choice->is_head = g_str_equal(choice->pool, "head");
 	choice->steps = g_ptr_array_new();
 	for (size_t i = 0; i < G_N_ELEMENTS(choice->spent); i++)
 		choice->spent[i] = g_new0(bool, count(choice) + 1);
 	return choice;
 }
 
+static bool has_other_nodes(const Apply *apply)
+{
+	const RgResourceSet *recorded = apply->snapshot->recorded;
+	for (size_t i = 0; i < rg_resource_set_size(recorded); i++) {
+		const RgResource *record = rg_resource_set_get(recorded, i);
+		const RgKind *kind = kind_of(apply, record->kind);
+		if (kind && kind->node && !rg_nodes_get(record, 0).is_head)
+			return true;
+	}
+	return false;
+}
+
+/* While the head may still go to another zone, where its address is another one, nobody is created
+ * who knows it: without a head, nobody is needed either. */
+static void close_gate(Apply *apply, Choice *choice)
+{
+	Step *head = choice->steps->pdata[0];
+	choice->gate = head->unblocks->len;
+	choice->is_known = count(choice) < 2 || has_other_nodes(apply);
+	for (guint i = 0; i < apply->steps->len && !choice->is_known; i++) {
+		Step *step = apply->steps->pdata[i];
+		if (step->kind == STEP_CREATE && step->change->pin && step != head)
+			step_wait_for(step, head);
+	}
+}
+
+void candidates_accepted(Apply *apply, const Step *step)
+{
+	Choice *choice = step->choice;
+	if (!choice || !choice->is_head || choice->is_known)
+		return;
+	choice->is_known = true;
+	for (guint i = choice->gate; i < step->unblocks->len; i++)
+		step_release(apply, step->unblocks->pdata[i]);
+	g_ptr_array_set_size(step->unblocks, (int)choice->gate);
+}
+
 void candidates_build(Apply *apply)
 {
-	apply->moved = g_ptr_array_new_with_free_func(moved_free);
 	apply->choices = g_ptr_array_new_with_free_func((GDestroyNotify)choice_free);
 	size_t i;
 	const json_t *pool;
@@ -149,12 +191,14 @@ void candidates_build(Apply *apply)
 		g_ptr_array_add(apply->choices, choice);
 		for (guint k = 0; k < apply->steps->len; k++) {
 			Step *step = apply->steps->pdata[k];
-			if (step->kind != STEP_CREATE || step->change->index < 0 ||
+			if (step->kind != STEP_CREATE || !step->change->pin ||
 				g_strcmp0(step->change->group, choice->pool) != 0)
 				continue;
 			step->choice = choice;
 			g_ptr_array_add(choice->steps, step);
 		}
+		if (choice->is_head && choice->steps->len)
+			close_gate(apply, choice);
 	}
 }
 
@@ -165,10 +209,35 @@ bool candidates_are_whole(const Step *step)
 
 /* ---- refused */
 
-static bool may_wait(const Apply *apply)
+/* Until one of the candidates is open: a reservation that starts later is closed until then. 0:
+ * now, as far as is known. */
+static int64_t opens_in_ms(const Choice *choice)
 {
+	int64_t now_s = rg_clock_now_s(), first_s = INT64_MAX;
+	for (size_t k = 0; k < count(choice); k++) {
+		const json_t *offer = offer_of(choice, k, 0);
+		first_s = MIN(first_s, rg_json_int(offer, "start_s", 0));
+	}
+	return count(choice) && first_s > now_s ? (first_s - now_s) * 1000 : 0;
+}
+
+static bool may_wait(const Apply *apply, const Choice *choice)
+{
+	int64_t spent_ms = rg_clock_monotonic_ms() - apply->begun_ms;
+	int64_t closed_ms = choice ? opens_in_ms(choice) : 0;
 	return apply->options->capacity_ms > 0 && !apply->stopping &&
-	       rg_clock_monotonic_ms() - apply->begun_ms < apply->options->capacity_ms;
+	       spent_ms + closed_ms < apply->options->capacity_ms;
+}
+
+char *candidates_closed(const Step *step)
+{
+	const json_t *offer = step->choice ? offer_of(step->choice, 0, 0) : NULL;
+	int64_t start_s = rg_json_int(offer, "start_s", 0);
+	if (start_s <= rg_clock_now_s())
+		return NULL;
+	g_autofree char *start = rg_clock_format(start_s);
+	return g_strdup_printf(
+		"reservation %s starts at %s", rg_json_str(offer, "reservation", "?"), start);
 }
 
 bool candidates_end(const Apply *apply, const Step *step)
@@ -177,7 +246,7 @@ bool candidates_end(const Apply *apply, const Step *step)
 	unsigned left = 0;
 	for (size_t k = 0; choice && k < count(choice); k++)
 		left += !choice->spent[is_below(choice, step)][k];
-	return left <= 1 && !may_wait(apply);
+	return left <= 1 && !may_wait(apply, choice);
 }
 
 /* What the run reports: one entry for a candidate and a reason. */
@@ -209,7 +278,8 @@ static void note_tried(Apply *apply, const Step *step, const RgItemResult *resul
 bool candidates_refused(Apply *apply, Step *step, const RgItemResult *result)
 {
 	bool lacks = result->class_ == RG_CLASS_CAPACITY || result->class_ == RG_CLASS_QUOTA;
-	if (!lacks || !result->definite || step->change->index < 0 || !step->change->pin)
+	bool definite = result->definite || step->state == STEP_POLLED;
+	if (!lacks || !definite || step->kind != STEP_CREATE || !step->change->pin)
 		return false;
 	note_tried(apply, step, result);
 	Choice *choice = step->choice;
@@ -218,7 +288,7 @@ bool candidates_refused(Apply *apply, Step *step, const RgItemResult *result)
 	spend(choice, step->change->pin, is_below(choice, step), result->class_ == RG_CLASS_QUOTA);
 	step->refused =
 		result->code ? g_intern_string(result->code) : rg_class_name(result->class_);
-	return next_of(apply, choice, step) >= 0 || may_wait(apply);
+	return next_of(apply, choice, step) >= 0 || may_wait(apply, choice);
 }
 
 /* ---- what is said */
@@ -256,14 +326,16 @@ static void tell_move(Apply *apply, const Step *step, const json_t *to, GHashTab
 
 /* ---- on to the next */
 
-/* `change` with other wishes; everything else is borrowed from the plan. */
+/* `change` with other wishes; everything else is borrowed from the plan. It takes the pin. */
 static RgPlanChange *moved_new(
-	const RgPlanChange *change, const RgResource *desired, const json_t *entry)
+	Apply *apply, const RgPlanChange *change, const RgResource *desired, json_t *pin)
 {
 	RgPlanChange *moved = g_memdup2(change, sizeof *change);
 	moved->desired = json_incref(desired->attrs);
 	moved->depends_on = g_strdupv(desired->depends_on);
-	moved->pin = rg_plan_pin(entry);
+	moved->pin = pin;
+	g_ptr_array_add(apply->moved, moved);
+	g_hash_table_insert(apply->changes, moved->address, moved);
 	return moved;
 }
 
@@ -283,6 +355,14 @@ static bool drop_index(json_t *indexes, int64_t index)
 			return json_array_remove(indexes, i) == 0;
 	}
 	return false;
+}
+
+static void put_head(json_t *nodes, const json_t *entry)
+{
+	for (size_t i = 0; i < json_array_size(nodes); i++) {
+		if (g_str_equal(rg_json_str(json_array_get(nodes, i), "role", ""), "head"))
+			json_array_set(nodes, i, rg_json_unconst(entry));
+	}
 }
 
 /* The node of that index becomes one of `entry`. */
@@ -348,9 +428,38 @@ static void choose(Apply *apply, Step *step, int k, GHashTable *told, GArray *mo
 	apply->more += more;
 	if (!is_same(offer, step->change->pin, false))
 		tell_move(apply, step, offer, told);
-	put_index(json_object_get(fitted_of(apply), "nodes"), choice->pool, step->change->index,
-		entry);
+	json_t *nodes = json_object_get(fitted_of(apply), "nodes");
+	if (choice->is_head)
+		put_head(nodes, entry);
+	else
+		put_index(nodes, choice->pool, step->change->index, entry);
 	g_array_append_val(moves, move);
+}
+
+/* What was last wished for at that address, as lowered: the plan's own wishes may have more. */
+static const json_t *wished(
+	const Apply *apply, const RgPlanChange *was, const RgResourceSet *planned)
+{
+	const RgResource *resource = rg_resource_set_find(planned, was->address);
+	bool moved = g_ptr_array_find(apply->moved, was, NULL);
+	return moved ? was->desired : resource ? resource->attrs : NULL;
+}
+
+/* What the head has to itself, such as its address, is made again where the head goes. */
+static void take_along(
+	Apply *apply, Step *head, const RgResource *desired, const RgResourceSet *lowered)
+{
+	g_autoptr(RgResourceSet) planned = rg_provider_lower(
+		apply->provider, json_object_get(apply->plan->capacity, "fitted"), apply->diags);
+	for (guint i = 0; planned && desired->depends_on && desired->depends_on[i]; i++) {
+		const char *address = desired->depends_on[i];
+		const RgPlanChange *was = g_hash_table_lookup(apply->changes, address);
+		const RgResource *wanted = rg_resource_set_find(lowered, address);
+		const json_t *before = was ? wished(apply, was, planned) : NULL;
+		if (wanted && before && !json_equal(rg_json_unconst(before), wanted->attrs))
+			step_make_again(apply, head, was,
+				moved_new(apply, was, wanted, json_incref(was->pin)));
+	}
 }
 
 static void take(Apply *apply, const Move *move, RgResourceSet *lowered)
@@ -362,12 +471,11 @@ static void take(Apply *apply, const Move *move, RgResourceSet *lowered)
 		step_fail(apply, step, last_diag(apply));
 		return;
 	}
-	RgPlanChange *moved = moved_new(step->change, desired, move->entry);
-	g_ptr_array_add(apply->moved, moved);
-	step->change = moved;
+	if (step->choice->is_head)
+		take_along(apply, step, desired, lowered);
+	step->change = moved_new(apply, step->change, desired, rg_plan_pin(move->entry));
 	step->refused = NULL;
-	g_hash_table_insert(apply->changes, moved->address, moved);
-	step_set(apply, step, STEP_READY);
+	step_set(apply, step, step->waiting ? STEP_WAITING : STEP_READY);
 }
 
 /* Those of the choice that have not been asked for yet, and would be in vain. */
@@ -385,17 +493,18 @@ static void add_vain(Apply *apply, const Choice *choice, GPtrArray *steps)
 
 static void plan_round(Apply *apply, Choice *choice)
 {
-	int64_t now = rg_clock_monotonic_ms();
+	int64_t now = rg_clock_monotonic_ms(), closed_ms = opens_in_ms(choice);
 	int64_t end = apply->begun_ms + apply->options->capacity_ms;
 	if (choice->resume_ms)
 		return;
 	choice->wait_ms = choice->wait_ms ? MIN(2 * choice->wait_ms, WAIT_MAX_MS) : WAIT_FIRST_MS;
 	/* not all who wait for the same machines at the same time */
 	int64_t wait = (int64_t)(choice->wait_ms * g_random_double_range(0.8, 1.2));
-	choice->resume_ms = MIN(now + wait, MAX(end, now));
-	g_autofree char *text = g_strdup_printf(
-		"%s: no candidate has capacity, trying again in %" G_GINT64_FORMAT " s",
-		choice->pool, (choice->resume_ms - now + 999) / 1000);
+	choice->resume_ms = MIN(now + MAX(wait, closed_ms), MAX(end, now));
+	g_autofree char *closed = candidates_closed(choice->steps->pdata[0]);
+	g_autofree char *text = g_strdup_printf("%s: %s, trying again in %" G_GINT64_FORMAT " s",
+		choice->pool, closed ? closed : "no candidate has capacity",
+		(choice->resume_ms - now + 999) / 1000);
 	emit(apply, RG_EVENT_MOVE, NULL, NULL, text);
 }
 
@@ -438,7 +547,7 @@ static void begin_round(Apply *apply, Choice *choice)
 			continue;
 		step->parked = false;
 		apply->parked--;
-		if (step->state == STEP_WAITING) /* else it was blocked meanwhile */
+		if (step->state == STEP_WAITING) /* else it has been blocked */
 			g_ptr_array_add(steps, step);
 	}
 	candidates_move(apply, steps);

@@ -80,7 +80,7 @@ void remove_finish(Apply *apply, Job *job)
 		Step *step = job->steps->pdata[i];
 		if (result->outcome == RG_OUTCOME_PENDING) {
 			live_learn(apply, step->change, result);
-			poll_again(apply, job, step);
+			poll_again(apply, job, step, result);
 		} else if (result->outcome != RG_OUTCOME_DONE) {
 			failures_add(failures, step, result);
 		} else if (!recorded) {
@@ -147,13 +147,13 @@ void update_finish(Apply *apply, Job *job)
 		if (result->outcome == RG_OUTCOME_UNSUPPORTED)
 			not_in_place(apply, step);
 		else if (result->outcome == RG_OUTCOME_PENDING)
-			poll_again(apply, job, step);
+			poll_again(apply, job, step, result);
 		else if (result->outcome != RG_OUTCOME_DONE)
 			failures_add(failures, step, result);
 		else if (!recorded)
 			step_fail(apply, step, last_diag(apply));
 		else
-			poll_add(apply, step, JOB_READY); /* an update may restart it */
+			settle_begin(apply, step); /* an update may restart it */
 	}
 	failures_tell(failures, apply, "could not update", NULL);
 }
@@ -178,12 +178,44 @@ static void record_outputs(Apply *apply, const Job *job)
 		apply->store_failed = true;
 }
 
-/* Nothing here deletes a record: a resource that ended while it started is reported, and the next
- * plan sees it. */
+/* What ended is removed before its address is used again. */
+static void clear_away(Apply *apply, Step *step)
+{
+	Step *removal = step_give_back(apply, step);
+	step_set(apply, step, STEP_WAITING);
+	step_wait_for(step, removal);
+	step_set(apply, removal, STEP_READY);
+}
+
+/* `steps` may be of several pools. */
+static void move_on(Apply *apply, const GPtrArray *steps)
+{
+	for (guint i = 0; i < apply->choices->len; i++) {
+		g_autoptr(GPtrArray) mine = g_ptr_array_new();
+		for (guint k = 0; k < steps->len; k++) {
+			Step *step = steps->pdata[k];
+			if (step->choice == apply->choices->pdata[i])
+				g_ptr_array_add(mine, step);
+		}
+		if (!mine->len || gang_moves(apply, mine))
+			continue;
+		for (guint k = 0; k < mine->len; k++)
+			clear_away(apply, mine->pdata[k]);
+		candidates_move(apply, mine);
+	}
+}
+
+/* A resource that ended while it started because the cloud has no capacity for it goes on to its
+ * next candidate. Others are reported, and the next plan sees them: nothing here deletes a record.
+ */
 void ready_finish(Apply *apply, Job *job)
 {
+	if (!rg_diags_has_errors(
+		    job->diags)) /* how a resource that is done is: "it waits in a queue" */
+		rg_diags_take_new(apply->diags, job->diags);
 	record_outputs(apply, job);
 	g_autoptr(Failures) failures = failures_new();
+	g_autoptr(GPtrArray) ended = g_ptr_array_new();
 	for (guint i = 0; i < job->results->len; i++) {
 		Step *step = job->steps->pdata[i];
 		const RgItemResult *result = job->results->pdata[i];
@@ -192,12 +224,16 @@ void ready_finish(Apply *apply, Job *job)
 		step->in_doubt = failed && !result->definite && !result->id;
 		if (!failed && gang_gives_back(apply, step))
 			continue;
-		if (result->outcome == RG_OUTCOME_FAILED)
+		if (failed && result->id && !gang_is_failed(step) &&
+			candidates_refused(apply, step, result))
+			g_ptr_array_add(ended, step);
+		else if (result->outcome == RG_OUTCOME_FAILED)
 			failures_add(failures, step, result);
 		else if (result->outcome == RG_OUTCOME_DONE)
-			step_done(apply, step);
+			settle_ready(apply, step, result);
 		else
-			poll_again(apply, job, step);
+			poll_again(apply, job, step, result);
 	}
 	failures_tell(failures, apply, "could not start", NULL);
+	move_on(apply, ended);
 }

@@ -104,7 +104,7 @@ static bool make_room(Apply *apply, const GPtrArray *steps)
 		const Step *step = steps->pdata[i];
 		if (step->former && !step->made_room)
 			moves[n++] = (RgMove){.from = step->change->address,
-				.to = step->former->address,
+				.to = step->former,
 				.group = step->change->group,
 				.origin = step->change->origin};
 	}
@@ -114,7 +114,7 @@ static bool make_room(Apply *apply, const GPtrArray *steps)
 	for (guint i = 0; i < steps->len; i++) {
 		Step *step = steps->pdata[i];
 		if (step->former && !step->made_room)
-			live_move(apply, step->change->address, step->former->address);
+			live_move(apply, step->change->address, step->former);
 		step->made_room = step->former;
 	}
 	return true;
@@ -240,8 +240,9 @@ void create_finish(Apply *apply, Job *job)
 		if (result->outcome != RG_OUTCOME_DONE)
 			continue;
 		live_learn(apply, step->change, result);
+		candidates_accepted(apply, step);
 		if (!gang_gives_back(apply, step))
-			poll_add(apply, step, JOB_READY);
+			settle_begin(apply, step);
 	}
 	report_failures(apply, job);
 }

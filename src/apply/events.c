@@ -2,6 +2,7 @@
 #include "base/clock.h"
 
 #define STILL_EVERY_MS 10000
+#define STILL_FAULT_MS 2000 /* the first time, if something is wrong */
 #define STILL_LOOK_MS 1000
 #define OPEN_SHOWN 10
 
@@ -34,8 +35,9 @@ void emit(Apply *apply, RgEventType type, const Step *step, const RgDiag *diag, 
 		event.action = step->kind == STEP_REMOVE ? RG_ACTION_DELETE
 			       : step->kind == STEP_CREATE || step->kind == STEP_REPLAYED
 				       ? RG_ACTION_CREATE
-			       : step->kind == STEP_UPDATE ? RG_ACTION_UPDATE
-							   : step->change->action;
+			       : step->kind == STEP_UPDATE || step->kind == STEP_LOOK
+				       ? RG_ACTION_UPDATE
+				       : step->change->action;
 		bool making = event.action == RG_ACTION_CREATE && type != RG_EVENT_DONE;
 		event.id = making ? NULL : live ? live->id : step->change->id;
 		event.seconds =
@@ -57,10 +59,11 @@ void emit_still(Apply *apply)
 		Step *step = apply->steps->pdata[i];
 		if (step->state != STEP_RUNNING && step->state != STEP_POLLED)
 			continue;
-		if (now - MAX(step->started_ms, step->told_ms) < STILL_EVERY_MS)
+		int64_t every_ms = step->fault && !step->told_ms ? STILL_FAULT_MS : STILL_EVERY_MS;
+		if (now - MAX(step->started_ms, step->told_ms) < every_ms)
 			continue;
 		step->told_ms = now;
-		emit(apply, RG_EVENT_STILL, step, NULL, NULL);
+		emit(apply, RG_EVENT_STILL, step, NULL, step->why);
 	}
 }
 

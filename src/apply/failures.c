@@ -50,11 +50,20 @@ void failures_add(Failures *failures, Step *step, const RgItemResult *result)
 }
 
 /* The module's message; for capacity it also says what happens to the rest. */
-static void hint_new(const Apply *apply, RgDiag *diag, const RgItemResult *result, bool gang)
+static void hint_new(const Apply *apply, RgDiag *diag, const RgItemResult *result, const Step *step)
 {
+	bool gang = gang_is_given_back(step);
 	if (result->class_ != RG_CLASS_CAPACITY) {
 		if (result->hint)
 			rg_diag_hint(diag, "%s", result->hint);
+		return;
+	}
+	g_autofree char *closed = candidates_closed(step);
+	if (closed) {
+		rg_diag_hint(diag,
+			"%s: run apply again then, or give --capacity-timeout a later time to wait "
+			"for it",
+			closed);
 		return;
 	}
 	const RgWords *words = rg_schema_words(rg_provider_get_schema(apply->provider));
@@ -83,7 +92,7 @@ static RgDiag *diag_new(
 	rg_diag_at(diag, change->source);
 	rg_diag_address(diag, change->address, result->attribute);
 	rg_diag_cloud(diag, rg_provider_name(apply->provider), result->code, result->request_id);
-	hint_new(apply, diag, result, gang_is_given_back(failed->pdata[0]));
+	hint_new(apply, diag, result, failed->pdata[0]);
 	g_autofree char *tried = is_lack(result) ? candidates_tried(apply, change->group) : NULL;
 	if (tried)
 		rg_diag_detail(diag, "%s", tried);

@@ -185,8 +185,13 @@ bool gang_moves(Apply *apply, const GPtrArray *refused)
 	if (!gang)
 		return false;
 	gang->moving = true;
-	for (guint i = 0; i < refused->len; i++)
-		step_set(apply, refused->pdata[i], STEP_WAITING);
+	for (guint i = 0; i < refused->len; i++) {
+		Step *step = refused->pdata[i];
+		if (step->state == STEP_POLLED)
+			leave(apply, step); /* it is recorded */
+		else
+			step_set(apply, step, STEP_WAITING);
+	}
 	for (guint i = 0; i < gang->steps->len; i++) {
 		Step *step = gang->steps->pdata[i];
 		if (step->state == STEP_READY && !step->held) {

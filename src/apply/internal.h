@@ -3,7 +3,8 @@
  * The files call each other downwards only:
  *   apply
  *   create, change, recover
- *   gang, local, rolling, failures, search
+ *   gang, local, failures, search
+ *   settle
  *   candidates
  *   poll
  *   items
@@ -21,7 +22,8 @@ typedef enum {
 	STEP_CREATE,
 	STEP_UPDATE,
 	STEP_RECORD,
-	STEP_FORGET
+	STEP_FORGET,
+	STEP_LOOK /* ready, again: what the cloud shows only now (settle.c) */
 } StepKind;
 
 typedef enum {
@@ -44,20 +46,22 @@ typedef struct {
 	unsigned tries;	     /* creates that definitely ended without a result, and were retried */
 	GPtrArray *unblocks; /* Step* */
 	int64_t started_ms, polled_ms, told_ms;
-	bool first, last;     /* of its change */
-	struct Gang *gang;    /* of a create in a gang pool, else NULL */
-	RgPlanChange *former; /* owned, of a create that comes before its removal: the change that
-			       * removes what it replaces, at the address where that makes room */
-	bool made_room;	      /* it is recorded there */
-	struct Rolling
-		*rolling;      /* of a replace in a pool that is replaced node by node, else NULL */
-	struct Choice *choice; /* of a create in a pool that has candidates, else NULL */
-	const char *refused;   /* why the cloud has none of its candidate, until it moves on */
-	bool parked;	       /* waits for the next round of its choice */
-	bool held;	       /* ready, but not before all of its gang are */
-	bool in_doubt;	       /* failed, but it may be there */
-	bool late;	       /* failed, because the cloud did not finish in the kind's time */
-	bool gives_back;       /* removes what its gang doesn't use */
+	bool last;	   /* of its change */
+	struct Gang *gang; /* of a create in a gang pool, else NULL */
+	char *former; /* of a create that comes before the removal of what it replaces: the address
+		       * where that makes room */
+	bool made_room;		  /* it is recorded there */
+	struct Choice *choice;	  /* of a create in a pool that has candidates, else NULL */
+	const char *refused;	  /* why the cloud has none of its candidate, until it moves on */
+	bool parked;		  /* waits for the next round of its choice */
+	bool held;		  /* ready, but not before all of its gang are */
+	bool in_doubt;		  /* failed, but it may be there */
+	bool late;		  /* failed, because the cloud did not finish in the kind's time */
+	char *why;		  /* it is not done, by the last look; or NULL */
+	bool fault;		  /* it has a code of the cloud */
+	bool gives_back;	  /* removes what its gang doesn't use */
+	json_t *changed;	  /* of an update of what the cloud did not take over: names */
+	const RgPlanChange *user; /* of a look, and of its update: the resource that uses it */
 } Step;
 
 /* What is known about a resource while the apply runs. */
@@ -80,14 +84,6 @@ typedef struct Gang Gang;	  /* gang.c: creates that come all or none */
 typedef struct Recovery Recovery; /* recover.c: an open row that is being cleared up */
 typedef struct Poll Poll;	  /* poll.c: what the cloud works on, of one kind and call */
 typedef struct Group Group;	  /* batch.c: ready steps that may share a call */
-
-/* rolling.c: replaces of one pool, of which a few run at a time */
-typedef struct Rolling {
-	const RgPlanPool *pool;
-	GPtrArray *firsts;   /* Step*: the halves that begin, in the order of indexes */
-	const Step *culprit; /* the first one that failed, or NULL */
-	bool ended;	     /* because of it */
-} Rolling;
 
 /* One provider call. `results`, `found` and `diags` are filled by the worker. */
 typedef struct {
@@ -116,19 +112,18 @@ typedef struct {
 	RgDiags *diags;
 	GPtrArray *steps; /* Step* */
 	unsigned counts[STEP_STATES];
-	GHashTable *changes;	/* address -> RgPlanChange* */
-	GHashTable *live;	/* address -> Live* */
-	GHashTable *digests;	/* json_t* desired -> char* digest */
-	GQueue local;		/* ready steps that need no call */
-	GHashTable *groups;	/* char* key -> Group* */
-	GQueue ready;		/* Group* that hold ready steps; the next one gets the next call */
-	GPtrArray *polls;	/* Poll*, one per kind and call */
-	GPtrArray *gangs;	/* Gang*, one per gang pool that lacks nodes */
-	GPtrArray *rollings;	/* Rolling*, one per pool that is replaced node by node */
-	GPtrArray *choices;	/* Choice*, one per pool that has candidates */
-	GPtrArray *moved;	/* RgPlanChange* of steps that went on to another candidate */
-	json_t *fitted;		/* the plan's, with these moves; NULL before the first */
-	unsigned parked;	/* steps that wait for another round */
+	GHashTable *changes; /* address -> RgPlanChange* */
+	GHashTable *live;    /* address -> Live* */
+	GHashTable *digests; /* json_t* desired -> char* digest */
+	GQueue local;	     /* ready steps that need no call */
+	GHashTable *groups;  /* char* key -> Group* */
+	GQueue ready;	     /* Group* that hold ready steps; the next one gets the next call */
+	GPtrArray *polls;    /* Poll*, one per kind and call */
+	GPtrArray *gangs;    /* Gang*, one per gang pool that lacks nodes */
+	GPtrArray *choices;  /* Choice*, one per pool that has candidates */
+	GPtrArray *moved; /* RgPlanChange* of steps whose candidate or address is not the plan's */
+	json_t *fitted;	  /* the plan's, with these moves; NULL before the first */
+	unsigned parked;  /* steps that wait for another round */
 	int64_t begun_ms, more; /* micro-USD an hour over what was planned */
 	/* open rows: what became of their addresses */
 	GHashTable *unsettled; /* char* -> RgDiag*: its fate is open, nothing may be done to it */
@@ -149,10 +144,17 @@ void step_wait_for(Step *later, Step *earlier); /* either may be NULL */
 void steps_begin(Apply *apply);
 void step_set(Apply *apply, Step *step, StepState state);
 void step_done(Apply *apply, Step *step);
+/* One that it waited for no longer keeps it. */
+void step_release(Apply *apply, Step *later);
+/* What `was` made is removed and made as `as` says, before `dependent` begins. */
+void step_make_again(
+	Apply *apply, Step *dependent, const RgPlanChange *was, const RgPlanChange *as);
 void step_fail(Apply *apply, Step *step, const RgDiag *why);
 /* Neither it nor its dependents are tried, because `culprit` failed. */
 void step_block(Apply *apply, Step *step, const char *culprit);
 void step_block_dependents(Apply *apply, const Step *failed, const char *culprit);
+/* A step that the plan does not have; it waits. */
+Step *step_extra(Apply *apply, const RgPlanChange *change, StepKind kind);
 /* A new step that removes what `made` created. */
 Step *step_give_back(Apply *apply, const Step *made);
 void step_free(Step *step);
@@ -168,16 +170,11 @@ bool gang_is_failed(const Step *step);
 bool gang_is_given_back(const Step *step);
 /* Its call accepts no fewer than all. */
 bool gang_takes_all(const Apply *apply, const Step *step);
-/* Steps* of which the candidate was refused: what the others got leaves first, then all of them go
- * to the next one together. false: they are of no gang. */
+/* Steps* of which the candidate was refused, or ended: what was got leaves first, then all of them
+ * go to the next one together. false: they are of no gang. */
 bool gang_moves(Apply *apply, const GPtrArray *refused);
 /* Its node is there, but its gang is giving back: begins the removal. false: it may stay. */
 bool gang_gives_back(Apply *apply, Step *step);
-
-/* rolling.c: pools whose nodes are replaced a few at a time */
-void rollings_build(Apply *apply);
-/* Ends those of which a node failed. */
-void rollings_look(Apply *apply);
 
 /* candidates.c: where the cloud has no capacity or quota for a pool's nodes */
 void candidates_build(Apply *apply);
@@ -193,10 +190,15 @@ bool candidates_refused(Apply *apply, Step *step, const RgItemResult *result);
 void candidates_move(Apply *apply, GPtrArray *steps);
 /* Begins the rounds that are due. */
 void candidates_look(Apply *apply);
+/* The cloud has accepted the create. */
+void candidates_accepted(Apply *apply, const Step *step);
 /* Its candidate is the last one, and nothing is waited for. */
 bool candidates_end(const Apply *apply, const Step *step);
 /* "p4d.24xlarge in east-1a (InsufficientInstanceCapacity), ...": g_free; NULL: nothing. */
 char *candidates_tried(const Apply *apply, const char *pool);
+/* "reservation cr-1 starts at TIME", where that is why the step's nodes can't be had yet; NULL;
+ * g_free it. */
+char *candidates_closed(const Step *step);
 
 /* batch.c: ready steps, those of one call together */
 gint steps_by_index(gconstpointer a, gconstpointer b); /* of arrays of Step* */
@@ -225,10 +227,16 @@ Job *items_job(Apply *apply, JobKind verb, const GPtrArray *steps);
 /* local.c: steps that change only the state */
 void local_steps(Apply *apply);
 
+/* settle.c: what the cloud did not take over from a create or update */
+/* The resource of the step was created or updated; it starts. */
+void settle_begin(Apply *apply, Step *step);
+/* It is ready, and `result` says so: the step is done. */
+void settle_ready(Apply *apply, Step *step, const RgItemResult *result);
+
 /* poll.c: the cloud works on it, and `verb` checks its progress */
 void poll_add(Apply *apply, Step *step, JobKind verb);
 /* The answer of `job` was "pending". */
-void poll_again(Apply *apply, const Job *job, Step *step);
+void poll_again(Apply *apply, const Job *job, Step *step, const RgItemResult *result);
 /* Starts the polls that are due; returns how long the loop may sleep until the next one. */
 unsigned polls_start(Apply *apply);
 /* Before a poll's results are used: those without information become pending, or failed if their

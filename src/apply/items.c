@@ -86,20 +86,29 @@ static void leave_ignored(const Apply *apply, json_t *item, const RgPlanChange *
 	}
 }
 
-/* What an update gets in addition. */
-static bool add_wanted(Apply *apply, json_t *item, const RgPlanChange *change)
+/* The attributes that an update changes: names. */
+static json_t *names_new(const Step *step)
 {
-	const RgPlanAttr *marks = changed_marks(change);
+	if (step->changed)
+		return json_incref(step->changed);
+	json_t *names = json_array();
+	for (guint i = 0; i < step->change->attrs->len; i++)
+		json_array_append_new(
+			names, json_string(((RgPlanAttr *)step->change->attrs->pdata[i])->name));
+	return names;
+}
+
+/* What an update gets in addition. */
+static bool add_wanted(Apply *apply, json_t *item, const Step *step)
+{
+	const RgPlanChange *change = step->change;
+	const RgPlanAttr *marks = step->changed ? NULL : changed_marks(change);
 	json_t *attributes = live_resolve(apply, change->desired, apply->diags);
 	if (!attributes)
 		return false;
 	json_object_set_new(item, "attributes", attributes);
 	leave_ignored(apply, item, change);
-	json_t *names = json_array();
-	for (guint i = 0; i < change->attrs->len; i++)
-		json_array_append_new(
-			names, json_string(((RgPlanAttr *)change->attrs->pdata[i])->name));
-	json_object_set_new(item, "changed", names);
+	json_object_set_new(item, "changed", names_new(step));
 	if (marks)
 		json_object_set_new(item, "marks", marks_new(apply, change));
 	if (marks && marks->before)
@@ -114,13 +123,19 @@ Job *items_job(Apply *apply, JobKind verb, const GPtrArray *steps)
 	json_t *input = json_object(), *items = json_array();
 	rg_json_set_str(input, "kind", first->kind);
 	json_object_set_new(input, "items", items);
+	if (verb == JOB_UPDATE && apply->options->force)
+		json_object_set_new(input, "force", json_true());
+	if (verb == JOB_READY && apply->options->no_wait)
+		json_object_set_new(input, "no_wait", json_true());
 	for (guint i = 0; i < steps->len; i++) {
 		Step *step = steps->pdata[i];
 		json_auto_t *item = item_new(apply, step->change);
-		if (verb == JOB_UPDATE && !add_wanted(apply, item, step->change)) {
+		if (verb == JOB_UPDATE && !add_wanted(apply, item, step)) {
 			step_fail(apply, step, last_diag(apply));
 			continue;
 		}
+		if (verb == JOB_READY && step->user)
+			json_object_set_new(item, "in_use", json_true());
 		if (step->kind == STEP_REMOVE && !step->last)
 			json_object_set_new(item, "replaced", json_true());
 		json_array_append(items, item);

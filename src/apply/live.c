@@ -124,11 +124,15 @@ void live_load(Apply *apply)
 			continue;
 		const RgPlanChange *change = g_hash_table_lookup(apply->changes, resource->address);
 		const json_t *outputs = rg_resource_outputs(resource);
+		if (g_str_equal(resource->kind, RG_SECRET_KIND)) {
+			const char *secret = rg_json_str(outputs, "value", NULL);
+			if (secret)
+				rg_redact_add(secret, strlen(secret));
+			else
+				outputs = NULL; /* a sealed one must not get into a request */
+		}
 		Live *live = live_set(apply, resource->address, resource->id, outputs);
 		live->observed = change ? json_incref(change->observed) : NULL;
-		const char *secret = rg_json_str(outputs, "value", NULL);
-		if (secret && g_str_equal(resource->kind, RG_SECRET_KIND))
-			rg_redact_add(secret, strlen(secret));
 	}
 }
 

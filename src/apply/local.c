@@ -109,7 +109,7 @@ void local_steps(Apply *apply)
 		}
 		if (steps->len && ((Step *)steps->pdata[0])->kind == STEP_REPLAYED) {
 			for (guint i = 0; i < steps->len; i++)
-				poll_add(apply, steps->pdata[i], JOB_READY);
+				settle_begin(apply, steps->pdata[i]);
 		} else if (steps->len) {
 			run_local(apply, steps);
 		}

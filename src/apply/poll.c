@@ -72,8 +72,11 @@ void poll_add(Apply *apply, Step *step, JobKind verb)
 		MIN(poll->round_ms ? poll->round_ms : INT64_MAX, step->polled_ms + ROUND_FIRST_MS);
 }
 
-void poll_again(Apply *apply, const Job *job, Step *step)
+void poll_again(Apply *apply, const Job *job, Step *step, const RgItemResult *result)
 {
+	g_free(step->why);
+	step->why = g_strdup(result->message);
+	step->fault = result->code != NULL;
 	if (job->poll)
 		g_queue_push_tail(&job->poll->later, step);
 	else

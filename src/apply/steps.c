@@ -13,9 +13,9 @@ typedef struct {
 void step_free(Step *step)
 {
 	g_ptr_array_unref(step->unblocks);
-	if (step->former)
-		g_free(step->former->address);
 	g_free(step->former);
+	g_free(step->why);
+	json_decref(step->changed);
 	g_free(step);
 }
 
@@ -33,7 +33,7 @@ static Step *add_step(Apply *apply, const RgPlanChange *change, StepKind kind)
 	Step *step = g_new0(Step, 1);
 	step->change = change;
 	step->kind = kind;
-	step->first = step->last = true;
+	step->last = true;
 	step->unblocks = g_ptr_array_new();
 	g_ptr_array_add(apply->steps, step);
 	apply->counts[STEP_WAITING]++;
@@ -48,6 +48,24 @@ void step_wait_for(Step *later, Step *earlier)
 	later->waiting++;
 }
 
+/* What the diff compares too: all but facts of the creation. */
+static bool is_alike(const RgKind *kind, const json_t *made, const json_t *desired)
+{
+	json_auto_t *a = json_copy(rg_json_unconst(made));
+	json_auto_t *b = json_copy(rg_json_unconst(desired));
+	GHashTableIter iter;
+	gpointer value;
+	g_hash_table_iter_init(&iter, kind->attributes);
+	while (g_hash_table_iter_next(&iter, NULL, &value)) {
+		const RgAttribute *attribute = value;
+		if (!attribute->create_only)
+			continue;
+		json_object_del(a, attribute->name);
+		json_object_del(b, attribute->name);
+	}
+	return json_equal(a, b);
+}
+
 /* What a create still needs after the open journal rows were replayed (decide.md 16 to 18): a
  * resource that came back as planned is recorded, another one must be removed first. */
 static void add_create(Apply *apply, const RgPlanChange *change, Pair *pair)
@@ -55,23 +73,19 @@ static void add_create(Apply *apply, const RgPlanChange *change, Pair *pair)
 	const Live *live = live_get(apply, change->address);
 	const json_t *made = live ? live->replayed : NULL;
 	bool fits = made && change->action == RG_ACTION_CREATE &&
-		    json_equal(rg_json_unconst(made), change->desired);
+		    is_alike(kind_of(apply, change->kind), made, change->desired);
 	if (made && !fits && !pair->remove)
 		pair->remove = add_step(apply, change, STEP_REMOVE);
 	pair->make = add_step(apply, change, fits ? STEP_REPLAYED : STEP_CREATE);
 }
 
-/* The new one first: what it replaces makes room at an address of its own. */
+/* The new one first: what it replaces makes room at an address of its own, and stays there until
+ * the caller names it in RgApplyOptions.formers. */
 static void add_surge(Apply *apply, const RgPlanChange *change, Pair *pair)
 {
 	const RgResource *record = rg_resource_set_find(apply->snapshot->recorded, change->address);
-	RgPlanChange *former = g_memdup2(change, sizeof *change);
-	former->address = rg_address_former(change->address, record ? record->generation : 0);
 	pair->make = add_step(apply, change, STEP_CREATE);
-	pair->make->former = former;
-	pair->remove = add_step(apply, former, STEP_REMOVE);
-	pair->make->last = pair->remove->first = false;
-	step_wait_for(pair->remove, pair->make);
+	pair->make->former = rg_address_former(change->address, record ? record->generation : 0);
 }
 
 static bool surges(const Apply *apply, const RgPlanChange *change)
@@ -94,7 +108,7 @@ static Pair *add_change(Apply *apply, const RgPlanChange *change)
 	case RG_ACTION_REPLACE:
 		if (surges(apply, change)) {
 			add_surge(apply, change, pair);
-			return pair;
+			break;
 		}
 		if (!change->replay)
 			pair->remove = add_step(apply, change, STEP_REMOVE);
@@ -115,7 +129,7 @@ static Pair *add_change(Apply *apply, const RgPlanChange *change)
 		break;
 	}
 	if (pair->remove && pair->make) {
-		pair->remove->last = pair->make->first = false;
+		pair->remove->last = false;
 		step_wait_for(pair->make, pair->remove);
 	}
 	return pair;
@@ -194,9 +208,39 @@ static Pair *add_again(Apply *apply, const RgPlanChange *change)
 	Pair *pair = g_new0(Pair, 1);
 	pair->remove = add_step(apply, change, STEP_REMOVE);
 	pair->make = add_step(apply, change, STEP_CREATE);
-	pair->remove->last = pair->make->first = false;
+	pair->remove->last = false;
 	step_wait_for(pair->make, pair->remove);
 	return pair;
+}
+
+/* The plan has a change for it only if an earlier run has made room. */
+static void add_former(Apply *apply, const RgResource *record)
+{
+	const RgPlanChange *own = g_hash_table_lookup(apply->changes, record->address);
+	g_autofree char *address = rg_address_successor(record->address);
+	const RgPlanChange *successor =
+		address ? g_hash_table_lookup(apply->changes, address) : NULL;
+	if (own || !successor) {
+		g_free(own ? add_change(apply, own) : NULL);
+		return;
+	}
+	RgPlanChange *change = g_memdup2(successor, sizeof *successor);
+	change->address = record->address;
+	json_incref(change->desired);
+	json_incref(change->pin);
+	change->depends_on = g_strdupv(successor->depends_on);
+	g_ptr_array_add(apply->moved, change);
+	add_step(apply, change, STEP_REMOVE)->last = false;
+}
+
+static void add_formers(Apply *apply)
+{
+	const RgResourceSet *recorded = apply->snapshot->recorded;
+	for (size_t i = 0; i < rg_resource_set_size(recorded); i++) {
+		const RgResource *record = rg_resource_set_get(recorded, i);
+		if (g_hash_table_contains(apply->options->formers, record->address))
+			add_former(apply, record);
+	}
 }
 
 static Pair *add_steps(Apply *apply, const RgPlanChange *change)
@@ -218,6 +262,10 @@ void steps_build(Apply *apply)
 {
 	g_autoptr(GHashTable) pairs = g_hash_table_new_full(g_str_hash, g_str_equal, NULL, g_free);
 	const GPtrArray *changes = apply->plan->changes;
+	if (apply->options->formers) {
+		add_formers(apply);
+		return;
+	}
 	for (guint i = 0; i < changes->len; i++) {
 		const RgPlanChange *change = changes->pdata[i];
 		Pair *pair = add_steps(apply, change);
@@ -245,7 +293,7 @@ static void count_done(Apply *apply, const Step *step)
 		result->added++;
 		break;
 	case STEP_UPDATE:
-		result->changed++;
+		result->changed += !step->changed;
 		break;
 	case STEP_REMOVE:
 		if (step->gives_back)
@@ -255,8 +303,15 @@ static void count_done(Apply *apply, const Step *step)
 		break;
 	case STEP_RECORD:
 	case STEP_FORGET:
+	case STEP_LOOK:
 		break;
 	}
+}
+
+void step_release(Apply *apply, Step *later)
+{
+	if (--later->waiting == 0 && later->state == STEP_WAITING && !later->parked)
+		step_set(apply, later, STEP_READY);
 }
 
 void step_done(Apply *apply, Step *step)
@@ -265,12 +320,10 @@ void step_done(Apply *apply, Step *step)
 	if (step->last && step->kind != STEP_RECORD && step->kind != STEP_FORGET)
 		apply->ended++;
 	count_done(apply, step);
-	emit(apply, RG_EVENT_DONE, step, NULL, NULL);
-	for (guint i = 0; i < step->unblocks->len; i++) {
-		Step *next = step->unblocks->pdata[i];
-		if (--next->waiting == 0 && next->state == STEP_WAITING)
-			step_set(apply, next, STEP_READY);
-	}
+	if (step->kind != STEP_LOOK)
+		emit(apply, RG_EVENT_DONE, step, NULL, NULL);
+	for (guint i = 0; i < step->unblocks->len; i++)
+		step_release(apply, step->unblocks->pdata[i]);
 }
 
 void step_block(Apply *apply, Step *step, const char *culprit)
@@ -280,9 +333,7 @@ void step_block(Apply *apply, Step *step, const char *culprit)
 		apply->result->blocked++;
 		apply->ended++;
 	}
-	/* of a replace with the new one first, the first half has said so */
-	if (step->first || step->kind != STEP_REMOVE)
-		emit(apply, RG_EVENT_BLOCKED, step, NULL, culprit);
+	emit(apply, RG_EVENT_BLOCKED, step, NULL, culprit);
 	step_block_dependents(apply, step, culprit);
 }
 
@@ -295,19 +346,38 @@ void step_block_dependents(Apply *apply, const Step *failed, const char *culprit
 	}
 }
 
+Step *step_extra(Apply *apply, const RgPlanChange *change, StepKind kind)
+{
+	Step *step = add_step(apply, change, kind);
+	step->last = false;
+	return step;
+}
+
 Step *step_give_back(Apply *apply, const Step *made)
 {
-	Step *step = add_step(apply, made->change, STEP_REMOVE);
-	step->first = step->last = false;
+	Step *step = step_extra(apply, made->change, STEP_REMOVE);
 	step->gives_back = true;
 	return step;
+}
+
+void step_make_again(Apply *apply, Step *dependent, const RgPlanChange *was, const RgPlanChange *as)
+{
+	Step *removal = add_step(apply, was, STEP_REMOVE), *make = add_step(apply, as, STEP_CREATE);
+	for (guint i = 0; i < apply->steps->len; i++) {
+		const Step *made = apply->steps->pdata[i];
+		removal->gives_back |= made->change == was && made->kind == STEP_CREATE &&
+				       made->state == STEP_DONE;
+	}
+	apply->result->added -= removal->gives_back;
+	removal->last = make->last = false;
+	step_wait_for(make, removal);
+	step_wait_for(dependent, make);
+	step_set(apply, removal, STEP_READY);
 }
 
 void step_fail(Apply *apply, Step *step, const RgDiag *why)
 {
 	step_set(apply, step, STEP_FAILED);
-	if (step->rolling && !step->rolling->culprit)
-		step->rolling->culprit = step;
 	apply->result->failed++;
 	if (step->last)
 		apply->ended++;

@@ -9,7 +9,8 @@
 #define RG_CAP_YAML_ALIAS_BYTES (1024 * 1024) /* text that aliases produce */
 #define RG_CAP_YAML_KEY_BYTES 1024
 #define RG_CAP_YAML_POINTER_BYTES (32 * 1024 * 1024) /* of the JSON pointers of all values */
-#define RG_CAP_SPEC_FINDINGS 100		     /* errors of one file that are shown */
+#define RG_CAP_SPEC_EXTENDS 8	 /* files that a spec extends, one after the other */
+#define RG_CAP_SPEC_FINDINGS 100 /* errors of one file that are shown */
 #define RG_CAP_JSON_DEPTH 256
 #define RG_CAP_POOLS 200
 #define RG_CAP_NODES 100000 /* nodes of one cluster */

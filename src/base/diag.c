@@ -182,6 +182,23 @@ void rg_diags_soften(
 	}
 }
 
+static void reword(char **text, const char *from, const char *to)
+{
+	GString *copy = g_string_new(*text);
+	g_string_replace(copy, from, to, 0);
+	replace(text, g_string_free(copy, FALSE));
+}
+
+void rg_diags_reword(RgDiags *diags, const char *from, const char *to)
+{
+	for (guint i = 0; i < diags->items->len; i++) {
+		RgDiag *diag = diags->items->pdata[i];
+		reword(&diag->summary, from, to);
+		if (diag->hint)
+			reword(&diag->hint, from, to);
+	}
+}
+
 size_t rg_diags_count(const RgDiags *diags)
 {
 	return diags->items->len;

@@ -14,6 +14,9 @@ typedef struct {
 	unsigned line, column, end_column;
 } RgSource;
 
+/* The "file" of a text that is an argument of the command line: shown without numbers. */
+#define RG_SOURCE_QUERY "QUERY"
+
 typedef enum { RG_SEVERITY_ERROR, RG_SEVERITY_WARNING, RG_SEVERITY_NOTE } RgSeverity;
 
 /* One finding. The diagnostic owns its strings; NULL if there is no such text. summary: one line,
@@ -88,6 +91,8 @@ void rg_diags_clear(RgDiags *diags);
 int rg_diags_exit_code(const RgDiags *diags);
 
 /* Texts of files, kept so that a renderer can show the line. The sink copies. */
+/* In the summaries and hints of all. */
+void rg_diags_reword(RgDiags *diags, const char *from, const char *to);
 void rg_diags_add_text(RgDiags *diags, const char *file, const char *text, size_t len);
 /* The line without its newline, or NULL if the text is not known; free with g_free. */
 char *rg_diags_dup_line(const RgDiags *diags, const char *file, unsigned line);

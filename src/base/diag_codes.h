@@ -43,10 +43,17 @@
 	X("spec.duplicate-cluster", 4)                                                             \
 	X("spec.none-found", 4)                                                                    \
 	X("spec.skipped", 1)                                                                       \
+	X("spec.bad-extends", 4)                                                                   \
+	X("spec.removes-nothing", 1)                                                               \
+	X("plan.bad-rename", 4)                                                                    \
+	X("plan.renamed", 1)                                                                       \
 	X("spec.removed", 1)                                                                       \
 	/* catalog and fit */                                                                      \
 	X("catalog.unknown-accelerator", 4)                                                        \
+	X("catalog.unsupported-accelerator", 4)                                                    \
 	X("catalog.unknown-type", 4)                                                               \
+	X("catalog.retired-type", 4)                                                               \
+	X("catalog.doubtful-row", 1)                                                               \
 	X("catalog.unknown-region", 4)                                                             \
 	X("catalog.no-offer", 4)                                                                   \
 	X("catalog.bad-data", 1)                                                                   \
@@ -64,6 +71,8 @@
 	X("fit.disk-too-small", 4)                                                                 \
 	X("fit.no-placement", 4)                                                                   \
 	X("fit.no-market", 4)                                                                      \
+	X("fit.no-reservation", 4)                                                                 \
+	X("fit.reservation-mismatch", 4)                                                           \
 	X("fit.no-rdma", 4)                                                                        \
 	X("fit.no-gpu-to-share", 4)                                                                \
 	X("fit.mig-unsupported", 4)                                                                \
@@ -74,6 +83,10 @@
 	X("fit.deadlock", 4)                                                                       \
 	X("fit.short", 1)                                                                          \
 	X("fit.contended", 1)                                                                      \
+	X("fit.undecided", 1)                                                                      \
+	X("fit.not-expressible", 4)                                                                \
+	X("fit.mixed-gpus", 1)                                                                     \
+	X("fit.unknown-workload", 4)                                                               \
 	X("fit.bad-facts", 1)                                                                      \
 	X("compat.ray-python", 4)                                                                  \
 	X("compat.no-image", 4)                                                                    \
@@ -85,6 +98,11 @@
 	X("compat.gpu-too-new", 4)                                                                 \
 	X("compat.open-driver", 4)                                                                 \
 	X("compat.driver-too-old", 4)                                                              \
+	X("compat.mixed-slices", 4)                                                                \
+	X("compat.proprietary-driver", 4)                                                          \
+	X("compat.old-image", 4)                                                                   \
+	X("compat.no-such-ray", 4)                                                                 \
+	X("compat.ray-not-listed", 4)                                                              \
 	X("topology.slow-network", 1)                                                              \
 	X("topology.gang-over-zones", 1)                                                           \
 	X("topology.no-placement", 1)                                                              \
@@ -108,6 +126,7 @@
 	X("provider.invalid", 1)                                                                   \
 	X("provider.transient", 1)                                                                 \
 	X("provider.gone", 1)                                                                      \
+	X("provider.note", 1)                                                                      \
 	X("provider.unknown", 1)                                                                   \
 	X("provider.canceled", 130)                                                                \
 	X("provider.read-only", 1)                                                                 \
@@ -126,9 +145,14 @@
 	X("plan.bad-file", 4)                                                                      \
 	X("plan.stale", 6)                                                                         \
 	X("plan.wrong-state", 6)                                                                   \
+	X("plan.restart", 1)                                                                       \
 	X("plan.head-replaced", 1)                                                                 \
 	X("plan.unchecked", 1)                                                                     \
 	X("plan.image-deprecated", 1)                                                              \
+	X("plan.reservation-ends", 1)                                                              \
+	X("plan.reservation-full", 8)                                                              \
+	X("plan.reservation-over", 8)                                                              \
+	X("plan.reservation-starts", 8)                                                            \
 	X("plan.renamed-pool", 1)                                                                  \
 	X("plan.would-move", 6)                                                                    \
 	X("plan.wrong-account", 7)                                                                 \
@@ -165,6 +189,21 @@
 	X("state.bad-document", 4)                                                                 \
 	X("state.redacted", 4)                                                                     \
 	X("state.push-refused", 6)                                                                 \
+	X("state.unreachable", 1)                                                                  \
+	X("state.denied", 7)                                                                       \
+	X("state.lost-lock", 5)                                                                    \
+	X("state.no-such-lock", 4)                                                                 \
+	X("state.migrated", 4)                                                                     \
+	X("state.two-places", 4)                                                                   \
+	X("state.half-moved", 4)                                                                   \
+	X("state.migrate-refused", 6)                                                              \
+	X("state.unknown-store", 4)                                                                \
+	X("state.not-verified", 1)                                                                 \
+	X("state.password", 4)                                                                     \
+	X("state.module", 1)                                                                       \
+	X("state.bad-key", 4)                                                                      \
+	X("state.sealed", 7)                                                                       \
+	X("state.unsealed", 1)                                                                     \
 	X("state.lost", 1)                                                                         \
 	X("import.refused", 4)                                                                     \
 	/* apply */                                                                                \
@@ -174,10 +213,14 @@
 	/* ready */                                                                                \
 	X("ready.not-joined", 1)                                                                   \
 	X("ready.failed", 3)                                                                       \
+	X("ready.gone", 3)                                                                         \
+	X("ready.same-gpu", 3)                                                                     \
 	X("ready.timeout", 3)                                                                      \
 	X("ready.unreadable", 1)                                                                   \
 	X("ready.no-console", 1)                                                                   \
+	X("provider.no-blocks", 1)                                                                 \
 	X("provider.no-permissions", 1)                                                            \
+	X("provider.no-export", 4)                                                                 \
 	X("output.unknown", 4)                                                                     \
 	X("connect.no-head", 1)                                                                    \
 	X("connect.no-way", 1)                                                                     \

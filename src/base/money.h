@@ -7,6 +7,10 @@
 
 #define RG_MONEY_UNKNOWN INT64_MIN
 
+/* As in the clouds' own calculators. */
+#define RG_MONTH_HOURS 730
+#define RG_DAY_HOURS 24
+
 /* "21.957642" -> 21957642; false for anything but an unsigned decimal. Digits after the sixth
  * decimal are rounded half up. */
 bool rg_money_parse(const char *text, int64_t *microusd);

@@ -79,18 +79,28 @@ static void begin_file(Config *config, const char *path, const char *mode)
 	add_text(config, "\", \"content\": ");
 }
 
-static void add_file(Config *config, const char *path, const char *mode, const char *content)
+static void add_dumped(Config *config, const char *path, const char *mode, const char *text)
 {
-	json_auto_t *value = json_string(content);
-	g_autofree char *text = dump_for_yaml(value);
 	begin_file(config, path, mode);
 	add_text(config, text);
 	add_text(config, "}");
 }
 
+static char *dump_text(const char *content)
+{
+	json_auto_t *value = json_string(content);
+	return dump_for_yaml(value);
+}
+
+static void add_file(Config *config, const char *path, const char *mode, const char *content)
+{
+	g_autofree char *text = dump_text(content);
+	add_dumped(config, path, mode, text);
+}
+
 /* Without the comment lines of shell and Python, of which user data has no room; the first line
  * stays. */
-static void add_script(Config *config, const char *path, const char *mode, const char *content)
+static char *dump_script(const char *content)
 {
 	g_auto(GStrv) lines = g_strsplit(content, "\n", -1);
 	g_autoptr(GString) text = g_string_new(NULL);
@@ -99,7 +109,19 @@ static void add_script(Config *config, const char *path, const char *mode, const
 		if (!comment)
 			g_string_append_printf(text, "%s%s", *line, line[1] ? "\n" : "");
 	}
-	add_file(config, path, mode, text->str);
+	return dump_text(text->str);
+}
+
+static void add_script(Config *config, const RgBootNode *node, const char *path, const char *mode,
+	const char *content)
+{
+	void *key = (void *)(uintptr_t)content;
+	char *text = g_hash_table_lookup(node->scripts, key);
+	if (!text) {
+		text = dump_script(content);
+		g_hash_table_insert(node->scripts, key, text);
+	}
+	add_dumped(config, path, mode, text);
 }
 
 static void add_ref_file(
@@ -120,9 +142,10 @@ static const char *embedded(const char *name)
 	return file->data;
 }
 
-static void add_embedded(Config *config, const char *path, const char *mode, const char *name)
+static void add_embedded(Config *config, const RgBootNode *node, const char *path, const char *mode,
+	const char *name)
 {
-	add_script(config, path, mode, embedded(name));
+	add_script(config, node, path, mode, embedded(name));
 }
 
 /* Only the code, in one line. */
@@ -141,16 +164,19 @@ static void add_fatal_xids(Config *config)
 static void add_scripts(Config *config, const RgBootNode *node)
 {
 	if (rg_boot_health_of(node)) {
-		add_embedded(config, "/usr/local/lib/raygpu/gate", "0644", "gate.sh");
+		add_embedded(config, node, "/usr/local/lib/raygpu/gate", "0644", "gate.sh");
 		add_fatal_xids(config);
 	}
+	if (rg_boot_prepare_of(node))
+		add_embedded(config, node, "/usr/local/lib/raygpu/prepare", "0644", "prepare.sh");
 	if (rg_boot_slices_of(node))
-		add_embedded(config, "/usr/local/lib/raygpu/cut-gpus", "0755", "cut-gpus.sh");
+		add_embedded(config, node, "/usr/local/lib/raygpu/cut-gpus", "0755", "cut-gpus.sh");
 	if (rg_boot_rdma_of(node) && node->options->fast_network)
-		add_script(config, "/usr/local/lib/raygpu/open-fast-network", "0755",
+		add_script(config, node, "/usr/local/lib/raygpu/open-fast-network", "0755",
 			node->options->fast_network);
 	if (node->options->cloud)
-		add_script(config, "/usr/local/lib/raygpu/cloud", "0755", node->options->cloud);
+		add_script(
+			config, node, "/usr/local/lib/raygpu/cloud", "0755", node->options->cloud);
 }
 
 static void write_config(Config *config, const RgBootNode *node, const json_t *ray)
@@ -165,14 +191,14 @@ static void write_config(Config *config, const RgBootNode *node, const json_t *r
 	add_file(config, RG_BOOT_ENV_FILE, "0600", env);
 	add_file(config, RG_BOOT_CONF_FILE, "0600", conf);
 	add_scripts(config, node);
-	add_embedded(config, "/usr/local/lib/raygpu/report", "0644", "report.sh");
-	add_embedded(config, "/usr/local/lib/raygpu/watch-ray", "0644", "watch-ray.sh");
+	add_embedded(config, node, "/usr/local/lib/raygpu/report", "0644", "report.sh");
+	add_embedded(config, node, "/usr/local/lib/raygpu/watch-ray", "0644", "watch-ray.sh");
 	if (rg_boot_is_head(node))
-		add_embedded(
-			config, "/usr/local/lib/raygpu/report-nodes.py", "0644", "report-nodes.py");
-	add_embedded(config, "/usr/local/lib/raygpu/start-ray", "0755", "start-ray.sh");
-	add_embedded(
-		config, "/etc/systemd/system/raygpu-ray.service", "0644", "raygpu-ray.service");
+		add_embedded(config, node, "/usr/local/lib/raygpu/report-nodes.py", "0644",
+			"report-nodes.py");
+	add_embedded(config, node, "/usr/local/lib/raygpu/start-ray", "0755", "start-ray.sh");
+	add_embedded(config, node, "/etc/systemd/system/raygpu-ray.service", "0644",
+		"raygpu-ray.service");
 	add_text(config, "],\n\"runcmd\": [[\"systemctl\", \"daemon-reload\"],\n"
 			 "  [\"systemctl\", \"enable\", \"--now\", \"--no-block\", "
 			 "\"raygpu-ray.service\"]]}\n");
@@ -182,13 +208,15 @@ static void write_config(Config *config, const RgBootNode *node, const json_t *r
 static void report_too_large(const RgBootNode *node, size_t raw, size_t compressed, size_t limit)
 {
 	const char *origin = rg_json_str(node->node, "origin", "");
+	const json_t *prepare = rg_boot_prepare_of(node);
 	g_autofree char *env = g_strconcat(origin, "/env", NULL);
 	RgDiag *diag = rg_diags_error(node->diags, "boot.too-large",
 		"the user data of \"%s\" has %zu bytes, %zu compressed; the cloud accepts "
 		"%zu",
 		rg_json_str(node->node, "pool", ""), raw, compressed, limit);
 	rg_diag_origin(diag, env);
-	rg_diag_hint(diag, "shorten `env`, or put large values into the container image");
+	rg_diag_hint(diag, "shorten `env`%s, or put large values into the container image",
+		prepare ? " and the commands" : "");
 }
 
 /* A text, a join, or a compressed join; NULL if it is still too large. */

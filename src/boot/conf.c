@@ -82,6 +82,46 @@ static void add_gate(const RgBootNode *node, GString *text)
 		g_string_append_printf(text, "diag=%" G_GINT64_FORMAT "\n", diag);
 }
 
+static void add_list(GString *text, const char *name, const json_t *list)
+{
+	const json_t *value;
+	size_t i;
+	g_string_append_printf(text, "%s=(\n", name);
+	json_array_foreach (list, i, value)
+		add_quoted(text, json_string_value(value));
+	g_string_append(text, ")\n");
+}
+
+/* For prepare: path, source, type and options of each. */
+static void add_mounts(GString *text, const json_t *list)
+{
+	const json_t *mount;
+	size_t i;
+	g_string_append(text, "mounts=(\n");
+	json_array_foreach (list, i, mount) {
+		const char *options = rg_json_str(mount, "options", "");
+		bool only = rg_json_bool(mount, "read_only", false);
+		g_autofree char *all =
+			g_strconcat(only ? "ro" : "", only && *options ? "," : "", options, NULL);
+		add_quoted(text, rg_json_str(mount, "path", ""));
+		add_quoted(text, rg_json_str(mount, "source", ""));
+		add_quoted(text, rg_json_str(mount, "type", ""));
+		add_quoted(text, all);
+	}
+	g_string_append(text, ")\n");
+}
+
+static void add_prepare(const RgBootNode *node, GString *text)
+{
+	static const char *const commands[] = {"initialization_commands", "setup_commands"};
+	const json_t *prepare = rg_boot_prepare_of(node);
+	if (!prepare)
+		return;
+	for (size_t i = 0; i < G_N_ELEMENTS(commands); i++)
+		add_list(text, commands[i], json_object_get(prepare, commands[i]));
+	add_mounts(text, json_object_get(prepare, "mounts"));
+}
+
 char *rg_boot_node_conf(const RgBootNode *node, const json_t *ray)
 {
 	const json_t *said = json_object_get(node->fitted, "ray");
@@ -91,7 +131,7 @@ char *rg_boot_node_conf(const RgBootNode *node, const json_t *ray)
 	int64_t shm_mib = (int64_t)ceil(json_number_value(memory) * 1024 * 0.3);
 	GString *text = g_string_new(NULL);
 	add_assignment(text, "role", rg_boot_is_head(node) ? "head" : "worker");
-	add_assignment(text, "image", rg_json_str(said, "image", ""));
+	add_assignment(text, "image", rg_boot_image_of(node));
 	add_assignment(text, "auth", rg_json_str(said, "auth", ""));
 	g_string_append_printf(text,
 		"gcs_port=%s\ngpus=%" G_GINT64_FORMAT "\nshm_mib=%" G_GINT64_FORMAT "\n",
@@ -108,6 +148,7 @@ char *rg_boot_node_conf(const RgBootNode *node, const json_t *ray)
 		add_assignment(text, "market", "spot");
 	add_gate(node, text);
 	add_slices(node, text);
+	add_prepare(node, text);
 	add_container_args(text, json_object_get(ray, "env"));
 	g_string_append(text, "ray_args=(\n");
 	for (size_t i = 0; i < json_array_size(args); i++)

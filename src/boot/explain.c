@@ -99,6 +99,19 @@ static void put_resources(json_t *fields, const char *text)
 	}
 }
 
+static bool is_commands(const char *field)
+{
+	return g_str_equal(field, "initialization_commands") ||
+	       g_str_equal(field, "setup_commands");
+}
+
+static void put_joined(json_t *fields, const char *field, const char *separator, const char *word)
+{
+	const char *before = rg_json_str(fields, field, "");
+	g_autofree char *all = g_strconcat(before, *before ? separator : "", word, NULL);
+	put(fields, field, "", json_string(all));
+}
+
 /* One word of node.conf, in a list ("ray_args") or by itself ("image=..."). */
 static void put_word(json_t *fields, const char *list, const char *word)
 {
@@ -117,11 +130,10 @@ static void put_word(json_t *fields, const char *list, const char *word)
 		if (g_str_has_prefix(word, named[i][0]))
 			put(fields, named[i][1], "", json_string(word + strlen(named[i][0])));
 	}
-	if (g_str_equal(list, "mig")) {
-		const char *before = rg_json_str(fields, "share.mig", "");
-		g_autofree char *all = g_strconcat(before, *before ? ", " : "", word, NULL);
-		put(fields, "share.", "mig", json_string(all));
-	}
+	if (g_str_equal(list, "mig"))
+		put_joined(fields, "share.mig", ", ", word);
+	else if (is_commands(list) || g_str_equal(list, "mounts"))
+		put_joined(fields, list, g_str_equal(list, "mounts") ? " " : "; ", word);
 }
 
 /* bash, as node.c writes it: assignments, and lists of quoted words. */
@@ -165,8 +177,8 @@ static json_t *fields_of(const json_t *files)
 static json_t *difference(const char *field, json_t *before, json_t *after)
 {
 	json_t *item = json_object();
-	/* variables may be secrets, files are long */
-	bool hidden = *field == '/' || g_str_has_prefix(field, "env.");
+	/* variables and commands may hold secrets, files are long */
+	bool hidden = *field == '/' || g_str_has_prefix(field, "env.") || is_commands(field);
 	rg_json_set_str(item, "field", field);
 	rg_json_set_str(item, "change", !before ? "added" : !after ? "removed" : "changed");
 	if (hidden)

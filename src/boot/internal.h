@@ -8,6 +8,7 @@ typedef struct {
 	const RgBootOptions *options;
 	const json_t *fitted, *node;
 	RgDiags *diags;
+	GHashTable *scripts; /* char* script -> char* as it is written: all nodes have the same */
 } RgBootNode;
 
 /* The token and the head's address are inserted by reference at apply. */
@@ -32,11 +33,15 @@ char *rg_boot_node_conf(const RgBootNode *node, const json_t *ray);
 json_t *rg_boot_user_data(const RgBootNode *node, const json_t *ray);
 bool rg_boot_uses_token(const RgBootNode *node);
 bool rg_boot_is_head(const RgBootNode *node);
+/* The container image. */
+const char *rg_boot_image_of(const RgBootNode *node);
 int64_t rg_boot_gpus_of(const RgBootNode *node);
 /* What Ray assigns: slices if the GPUs are divided. */
 int64_t rg_boot_ray_gpus_of(const RgBootNode *node);
 /* The checks before Ray starts; NULL: none. */
 const json_t *rg_boot_health_of(const RgBootNode *node);
+/* The spec's commands and mounts; NULL: none. */
+const json_t *rg_boot_prepare_of(const RgBootNode *node);
 /* The MIG slices of each GPU; NULL: it is not divided. */
 const json_t *rg_boot_slices_of(const RgBootNode *node);
 /* Adapters of the fast network of each node; 0: none. */

@@ -31,6 +31,12 @@ bool rg_boot_uses_token(const RgBootNode *node)
 	return g_str_equal(rg_json_str(ray, "auth", ""), "token");
 }
 
+const char *rg_boot_image_of(const RgBootNode *node)
+{
+	const json_t *ray = json_object_get(node->fitted, "ray");
+	return rg_json_str(node->node, "ray_image", rg_json_str(ray, "image", ""));
+}
+
 int64_t rg_boot_gpus_of(const RgBootNode *node)
 {
 	return rg_json_int(json_object_get(node->node, "offer"), "gpus", 0);
@@ -44,6 +50,11 @@ int64_t rg_boot_rdma_of(const RgBootNode *node)
 const json_t *rg_boot_health_of(const RgBootNode *node)
 {
 	return json_object_get(node->node, "health");
+}
+
+const json_t *rg_boot_prepare_of(const RgBootNode *node)
+{
+	return json_object_get(node->node, "prepare");
 }
 
 const json_t *rg_boot_slices_of(const RgBootNode *node)

@@ -4,22 +4,39 @@
 /* A container that the cloud starts itself. */
 static void add_container(const RgBootNode *node, json_t *boot)
 {
-	const json_t *ray = json_object_get(node->fitted, "ray");
 	json_auto_t *args = rg_boot_ray_args(node, boot);
 	json_t *command = json_pack("[s, s]", "ray", "start");
 	json_array_extend(command, args);
 	if (!rg_boot_is_head(node))
 		json_array_append_new(command, json_pack("{s:[s, o, s]}", "$join", "--address=",
 						       rg_boot_head_ref(), ":" RG_BOOT_GCS_PORT));
-	json_object_set(boot, "image", json_object_get(ray, "image"));
+	rg_json_set_str(boot, "image", rg_boot_image_of(node));
 	json_object_set_new(boot, "command", command);
 	if (rg_boot_uses_token(node))
 		json_object_set_new(boot, "token", rg_boot_token_ref());
 }
 
+/* Commands and mounts need raygpu's own script on the machine. */
+static bool can_prepare(const RgBootNode *node)
+{
+	json_t *prepare = rg_json_unconst(rg_boot_prepare_of(node));
+	if (!prepare || node->options->by == RG_BOOT_CLOUD_INIT)
+		return true;
+	const char *name = json_object_iter_key(json_object_iter(prepare));
+	g_autofree char *at = g_strconcat(rg_json_str(node->node, "origin", ""), "/", name, NULL);
+	RgDiag *diag = rg_diags_error(node->diags, "boot.bad-value",
+		"the provider %s starts Ray in its own way, without `%s`",
+		rg_json_str(json_object_get(node->fitted, "scope"), "provider", ""), name);
+	rg_diag_origin(diag, at);
+	rg_diag_hint(diag, "put what Ray needs into the container image");
+	return false;
+}
+
 /* NULL if something cannot be represented. */
 static json_t *boot_of(const RgBootNode *node)
 {
+	if (!can_prepare(node))
+		return NULL;
 	json_auto_t *boot = rg_boot_ray_node(node);
 	if (boot && node->options->by == RG_BOOT_CONTAINER)
 		add_container(node, boot);
@@ -36,10 +53,12 @@ bool rg_boot_render(json_t *fitted, const RgBootOptions *options, RgDiags *diags
 	json_auto_t *rendered = json_array();
 	/* one error per pool, however many groups it has */
 	g_autoptr(GHashTable) failed = g_hash_table_new(g_str_hash, g_str_equal);
+	g_autoptr(GHashTable) scripts =
+		g_hash_table_new_full(g_direct_hash, g_direct_equal, NULL, g_free);
 	size_t i;
 	json_t *node;
 	json_array_foreach (nodes, i, node) {
-		const RgBootNode one = {options, fitted, node, diags};
+		const RgBootNode one = {options, fitted, node, diags, scripts};
 		void *origin = (void *)(uintptr_t)rg_json_str(node, "origin", "");
 		json_t *boot = g_hash_table_contains(failed, origin) ? NULL : boot_of(&one);
 		if (boot)

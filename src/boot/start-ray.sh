@@ -1,6 +1,6 @@
 #!/bin/bash
 # Starts Ray on this node, in one pinned container. Run by raygpu-ray.service; what differs from
-# node to node is in node.conf. Installs nothing.
+# node to node is in node.conf. Installs nothing, except what the spec's mounts need (prepare.sh).
 # shellcheck disable=SC2154 # set by node.conf
 set -euo pipefail
 # shellcheck source=/dev/null
@@ -45,14 +45,16 @@ check_docker() {
 
 # The driver may need a minute to find them all.
 count_gpus() {
-	local seen tries
+	local listed names seen tries
 	for ((tries = 0; tries < 12; tries++)); do
-		seen=$(nvidia-smi --list-gpus | grep -c '^GPU ') || true
+		listed=$(nvidia-smi --list-gpus | grep '^GPU ') || true
+		seen=$(grep -c . <<<"$listed") || true
 		[ "$seen" -ne "$gpus" ] || break
 		sleep 10
 	done
 	if [ "$seen" -eq "$gpus" ]; then
-		report gpus seen="$seen"
+		names=$(sed -n 's/.*(UUID: \(.*\))$/\1/p' <<<"$listed")
+		report gpus seen="$seen" gpu="${names//$'\n'/,}"
 	elif [ -e "$lib/gate" ]; then
 		begin gate
 		give_up "nvidia-smi shows $seen GPUs of $gpus"
@@ -122,21 +124,30 @@ log_in() {
 		try_again "can't log in to $registry: ${error##*$'\n'}"
 }
 
-# Registries limit how often an address may pull, and all nodes of a pool start at once: after each failure the next try
-# waits twice as long, up to 5 minutes, and a random part less.
-pull_image() {
-	local failures=/run/raygpu/pull-failures count wait error
-	docker image inspect "$image" >/dev/null 2>&1 && return 0
-	count=$(cat "$failures" 2>/dev/null) || count=0
-	if [ "$count" -gt 0 ]; then
-		wait=$((10 << (count < 5 ? count : 5)))
+# begin_try NAME: after each failure the next try waits twice as long, up to 5 minutes, and a random part less: all nodes
+# of a pool start at once. Sets `tries`, this one included.
+begin_try() {
+	local failures=/run/raygpu/$1-failures wait
+	tries=$(cat "$failures" 2>/dev/null) || tries=0
+	if [ "$tries" -gt 0 ]; then
+		wait=$((10 << (tries < 5 ? tries : 5)))
 		[ "$wait" -le 300 ] || wait=300
 		sleep $((wait / 2 + RANDOM % (wait / 2 + 1)))
 	fi
-	echo $((count + 1)) >"$failures"
+	tries=$((tries + 1))
+	echo "$tries" >"$failures"
+}
+
+end_try() { rm -f "/run/raygpu/$1-failures"; }
+
+# Registries limit how often an address may pull.
+pull_image() {
+	local error
+	docker image inspect "$image" >/dev/null 2>&1 && return 0
+	begin_try pull
 	log_in
 	error=$(docker pull --quiet "$image" 2>&1 >/dev/null) || try_again "can't pull $image: ${error##*$'\n'}"
-	rm -f "$failures"
+	end_try pull
 }
 
 # Ray's logs, its object store's spilled objects and its sessions: on the fastest disk, and kept when the container
@@ -150,6 +161,21 @@ make_scratch() {
 	[ "${#old[@]}" -lt 5 ] || rm -rf "${old[@]:0:${#old[@]}-4}"
 	container_args+=(--volume "$scratch:/tmp/ray")
 }
+
+run_container() {
+	docker run --rm --name ray --init --network host --shm-size "${shm_mib}m" \
+		--ulimit nofile=65536:65536 --env-file /etc/raygpu/ray.env "${container_args[@]}" \
+		"$image" "${command[@]}"
+}
+
+# The spec's commands and mounts, where it has any.
+run_initialization() { :; }
+mount_all() { :; }
+set_up() { :; }
+if [ -e "$lib/prepare" ]; then
+	# shellcheck source=/dev/null
+	. "$lib/prepare"
+fi
 
 driver=
 ended=/run/raygpu/ended
@@ -166,6 +192,8 @@ begin identity
 read_identity
 [ -n "$node_ip" ] || find_address
 [ -z "$node_ip" ] || ray_args+=("--node-ip-address=$node_ip")
+run_initialization
+mount_all
 begin pull pulling image="$image"
 pull_image
 report pulled
@@ -182,14 +210,19 @@ share_token
 docker rm --force ray >/dev/null 2>&1 || true
 # never empty: bash before 4.4 takes an empty array for a variable that is not set
 container_args+=(--env "RAY_CLOUD_INSTANCE_ID=$instance_id")
+command=(ray start "${ray_args[@]}")
+container=
+set_up
 begin ray
 say "starting Ray as $role of $image on $instance_id"
 watch_ray &
 watcher=$!
 status=0
-docker run --rm --name ray --init --network host --shm-size "${shm_mib}m" \
-	--ulimit nofile=65536:65536 --env-file /etc/raygpu/ray.env "${container_args[@]}" \
-	"$image" ray start "${ray_args[@]}" || status=$?
+if [ -n "$container" ]; then
+	wait "$container" || status=$?
+else
+	run_container || status=$?
+fi
 kill "$watcher" 2>/dev/null || true
 why=$(cat "$ended" 2>/dev/null) || why="the container ended with status $status"
 say "$why"

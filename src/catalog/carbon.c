@@ -26,8 +26,6 @@ struct RgCarbon {
 	GHashTable *hosts; /* provider -> Host* */
 };
 
-extern const struct rg_embedded rg_catalog_data[];
-
 void rg_carbon_free(RgCarbon *carbon)
 {
 	if (!carbon)
@@ -49,8 +47,9 @@ static bool put(
 	return false;
 }
 
-static bool read_grid(RgCarbon *carbon, const RgTable *table, size_t row, RgDiags *diags)
+static bool read_grid(void *self, const RgTable *table, size_t row, RgDiags *diags)
 {
+	RgCarbon *carbon = self;
 	enum { PROVIDER, REGION, YEAR, GRAMS, SOURCE };
 	Grid grid = {
 		.year = g_string_chunk_insert_const(carbon->texts, rg_table_cell(table, row, YEAR)),
@@ -79,16 +78,18 @@ static bool read_power(
 	return false;
 }
 
-static bool read_gpu(RgCarbon *carbon, const RgTable *table, size_t row, RgDiags *diags)
+static bool read_gpu(void *self, const RgTable *table, size_t row, RgDiags *diags)
 {
+	RgCarbon *carbon = self;
 	Power power;
 	return read_power(table, row, 1, &power, diags) &&
 	       put(carbon->gpus, g_strdup(rg_table_cell(table, row, 0)),
 		       g_memdup2(&power, sizeof power), table, row, diags);
 }
 
-static bool read_host(RgCarbon *carbon, const RgTable *table, size_t row, RgDiags *diags)
+static bool read_host(void *self, const RgTable *table, size_t row, RgDiags *diags)
 {
+	RgCarbon *carbon = self;
 	enum { PROVIDER, IDLE, FULL, MEMORY, PUE };
 	Host host;
 	if (!read_power(table, row, IDLE, &host.vcpu, diags) ||
@@ -103,11 +104,7 @@ static bool read_host(RgCarbon *carbon, const RgTable *table, size_t row, RgDiag
 		g_memdup2(&host, sizeof host), table, row, diags);
 }
 
-static const struct {
-	const char *file;
-	const char *columns[7];
-	bool (*read)(RgCarbon *carbon, const RgTable *table, size_t row, RgDiags *diags);
-} files[] = {
+static const RgDataFile files[] = {
 	{"grid_intensity.csv", {"provider", "region", "year", "g_co2e_per_kwh", "source"},
 		read_grid},
 	{"gpu_power.csv", {"gpu_model", "idle_watts", "full_watts"}, read_gpu},
@@ -115,16 +112,6 @@ static const struct {
 		{"provider", "vcpu_idle_watts", "vcpu_full_watts", "memory_watts_per_gb", "pue"},
 		read_host},
 };
-
-static bool load_file(RgCarbon *carbon, size_t file, const RgCatalogSource *source, RgDiags *diags)
-{
-	g_autoptr(RgTable) table =
-		rg_catalog_read_table(source, files[file].file, files[file].columns, diags);
-	bool good = table != NULL;
-	for (size_t row = 0; table && row < rg_table_rows(table); row++)
-		good = files[file].read(carbon, table, row, diags) && good;
-	return good;
-}
 
 RgCarbon *rg_carbon_open_with(RgCatalogText text, void *data, RgDiags *diags)
 {
@@ -134,9 +121,7 @@ RgCarbon *rg_carbon_open_with(RgCatalogText text, void *data, RgDiags *diags)
 	carbon->gpus = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, g_free);
 	carbon->hosts = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, g_free);
 	const RgCatalogSource source = {.text = text, .data = data};
-	bool good = true;
-	for (size_t i = 0; i < G_N_ELEMENTS(files); i++)
-		good = load_file(carbon, i, &source, diags) && good;
+	bool good = rg_catalog_read_files(files, G_N_ELEMENTS(files), &source, carbon, diags);
 	return good ? g_steal_pointer(&carbon) : NULL;
 }
 

@@ -23,6 +23,8 @@ RgCatalog *rg_catalog_open_from(const RgCatalogSource *source, RgDiags *diags)
 	catalog->gpus =
 		source->gpus ? rg_gpus_ref(source->gpus) : rg_gpus_open_with(source->own, diags);
 	catalog->types = g_ptr_array_new_with_free_func(free_type);
+	catalog->retired = g_ptr_array_new_with_free_func(g_free);
+	catalog->price_sources = g_ptr_array_new_with_free_func(g_free);
 	catalog->regions = g_ptr_array_new();
 	catalog->type_of_name = g_hash_table_new(g_str_hash, g_str_equal);
 	catalog->region_known = g_hash_table_new(g_str_hash, g_str_equal);
@@ -45,6 +47,8 @@ void rg_catalog_free(RgCatalog *catalog)
 	g_hash_table_unref(catalog->type_of_name);
 	g_ptr_array_unref(catalog->regions);
 	g_ptr_array_unref(catalog->types);
+	g_ptr_array_unref(catalog->retired);
+	g_ptr_array_unref(catalog->price_sources);
 	rg_gpus_unref(catalog->gpus);
 	g_string_chunk_free(catalog->texts);
 	g_free(catalog->provider);
@@ -110,9 +114,16 @@ RgOfferState rg_catalog_offer_state(
 	if (price)
 		return price->microusd_hour != RG_MONEY_UNKNOWN ? RG_OFFER_PRICED
 								: RG_OFFER_UNPRICED;
+	if (rg_catalog_find_price_of(type, region, RG_PRICE_SPOT))
+		return RG_OFFER_UNPRICED; /* sold there only on spot */
 	bool region_known =
 		GPOINTER_TO_INT(g_hash_table_lookup(catalog->region_known, region)) != 0;
 	return region_known && type->offers_known ? RG_OFFER_NONE : RG_OFFER_UNSEEN;
+}
+
+size_t rg_catalog_count_regions(const RgCatalog *catalog)
+{
+	return catalog->regions->len - 1;
 }
 
 const RgWords *rg_catalog_words(const RgCatalog *catalog)

@@ -36,8 +36,8 @@ typedef struct {
 	double memory_gib;		  /* 0: unknown */
 	const RgGpuModel *gpu;		  /* NULL for CPU types */
 	unsigned gpus;
-	double gpu_fraction;   /* 1 = whole GPUs; 0 for CPU types */
-	double gpu_memory_gib; /* of each GPU, as the cloud's API reports it */
+	double gpu_fraction;	 /* 1 = whole GPUs; 0 for CPU types */
+	unsigned gpu_memory_mib; /* of each GPU or slice, from its model: the same in all clouds */
 	/* sustained, and peak; 0: unknown */
 	double network_gbps, network_peak_gbps;
 	unsigned rdma_adapters; /* that a node can have */
@@ -48,7 +48,24 @@ typedef struct {
 	int64_t lowest_microusd_hour;
 	const GPtrArray *prices; /* RgPrice*, by region, kind and zone */
 	const char *own;	 /* "raygpu.yaml:5", if the project file defines it; else NULL */
+	unsigned rank; /* of shapes: their models' order in gpu_models.csv, then their GPUs; else 0
+			*/
 } RgInstanceType;
+/* Among equally good ones: by rank, then by name. */
+int rg_instance_type_compare(const RgInstanceType *a, const RgInstanceType *b);
+
+/* A type that the cloud no longer sells; it is not among the catalog's types. */
+typedef struct {
+	const char *name;
+	const RgGpuModel *gpu;	     /* NULL: none, or one that the catalog does not have */
+	const char *since, *gone_by; /* the day, or the month by which it was gone; or empty */
+	const char *replaced_by;     /* types, separated by bars */
+} RgRetiredType;
+
+/* Where the prices of that kind, quality and date are from; texts as in prices.csv. */
+typedef struct {
+	const char *kind, *quality, *date, *source;
+} RgPriceSource;
 
 /* How certain it is that a region has a type, best first. */
 typedef enum {
@@ -91,6 +108,12 @@ bool rg_catalog_has_region(const RgCatalog *catalog, const char *region);
 const RgInstanceType *rg_catalog_find_type(const RgCatalog *catalog, const char *name);
 /* All types, ordered by name; RgInstanceType*. */
 const GPtrArray *rg_catalog_get_types(const RgCatalog *catalog);
+/* RgRetiredType*, ordered as in the file. */
+const GPtrArray *rg_catalog_get_retired(const RgCatalog *catalog);
+const RgRetiredType *rg_catalog_find_retired(const RgCatalog *catalog, const char *name);
+/* RgPriceSource*, ordered as in price_sources.csv; empty without that file. */
+const GPtrArray *rg_catalog_get_price_sources(const RgCatalog *catalog);
+size_t rg_catalog_count_regions(const RgCatalog *catalog);
 /* The on-demand row of a type in a region; NULL if there is none. */
 const RgPrice *rg_catalog_find_price(const RgInstanceType *type, const char *region);
 /* The cheapest of several zones, of equal ones the first by name; NULL if there is none. */
@@ -102,6 +125,13 @@ RgOfferState rg_catalog_offer_state(
 char *rg_catalog_list_markets(const RgInstanceType *type);
 /* Whether a spec's name for an accelerator ("A100", any case) means this model. */
 bool rg_catalog_is_model(const RgCatalog *catalog, const char *word, const RgGpuModel *model);
+
+/* catalog.doubtful-row for each row of the project file that is valid but probably wrong: a price
+ * far from the built-in ones, or old; a type without a price. `today`: "2026-11-22". */
+void rg_catalog_judge(
+	const RgCatalog *catalog, const RgOwnRows *own, const char *today, RgDiags *diags);
+/* The same for its GPU models. */
+void rg_gpus_judge(const RgGpus *gpus, const RgOwnRows *own, RgDiags *diags);
 
 /* The next four put their finding at `source`. */
 bool rg_catalog_check_region(

@@ -44,6 +44,7 @@ enum {
 	ARCHITECTURE,
 	FORM,
 	MEMORY,
+	MEMORY_MIB,
 	BANDWIDTH,
 	CAPABILITY,
 	PRECISIONS,
@@ -62,9 +63,9 @@ enum {
 };
 
 static const char *const columns[] = {"gpu_model", "vendor", "architecture", "form", "memory_gb",
-	"bandwidth_gb_s", "compute_capability", "precisions", "fp16_tflops", "fp8_tflops",
-	"power_w", "nvlink_gb_s", "mig_instances", "mig_min_driver", "min_driver", "min_cuda",
-	"last_cuda_major", "ray_type", "ray_memory_type", "names", NULL};
+	"memory_mib", "bandwidth_gb_s", "compute_capability", "precisions", "fp16_tflops",
+	"fp8_tflops", "power_w", "nvlink_gb_s", "mig_instances", "mig_min_driver", "min_driver",
+	"min_cuda", "last_cuda_major", "ray_type", "ray_memory_type", "names", NULL};
 
 static void read_texts(RgGpus *gpus, const RgTable *table, size_t row, RgGpuModel *model)
 {
@@ -81,6 +82,20 @@ static void read_texts(RgGpus *gpus, const RgTable *table, size_t row, RgGpuMode
 			gpus->texts, rg_table_cell(table, row, texts[i].column));
 }
 
+/* Both sizes; a card reports 86 % (V710) to 102 % of the size that it is sold as, so that GiB or
+ * KiB in the column of MiB are noticed. */
+static bool read_memory(const RgTable *table, size_t row, RgGpuModel *model, RgDiags *diags)
+{
+	if (!rg_table_count(table, row, MEMORY, &model->memory_gb, diags) ||
+		!rg_table_count(table, row, MEMORY_MIB, &model->memory_mib, diags))
+		return false;
+	double part = model->memory_mib / 1024.0 / MAX(model->memory_gb, 1);
+	if (part >= 0.8 && part <= 1.1)
+		return true;
+	rg_table_complain(table, row, MEMORY_MIB, "MiB, 80 % to 110 % of memory_gb", diags);
+	return false;
+}
+
 static bool read_figures(const RgTable *table, size_t row, RgGpuModel *model, RgDiags *diags)
 {
 	const struct {
@@ -88,7 +103,7 @@ static bool read_figures(const RgTable *table, size_t row, RgGpuModel *model, Rg
 		double *amount;
 	} amounts[] = {{BANDWIDTH, &model->bandwidth_gb_s}, {FP16, &model->fp16_tflops},
 		{FP8, &model->fp8_tflops}, {POWER, &model->power_w}, {NVLINK, &model->nvlink_gb_s}};
-	bool good = rg_table_count(table, row, MEMORY, &model->memory_gb, diags);
+	bool good = read_memory(table, row, model, diags);
 	for (size_t i = 0; i < G_N_ELEMENTS(amounts); i++)
 		good &= rg_table_amount(
 			table, row, amounts[i].column, true, amounts[i].amount, diags);
@@ -191,6 +206,11 @@ bool rg_gpus_is_model(const RgGpus *gpus, const char *word, const RgGpuModel *mo
 {
 	const GPtrArray *models = rg_gpus_named(gpus, word);
 	return models && g_ptr_array_find((GPtrArray *)(uintptr_t)models, model, NULL);
+}
+
+bool rg_gpus_are_sisters(const RgGpuModel *model, const RgGpuModel *other)
+{
+	return model != other && *model->ray_type && g_str_equal(model->ray_type, other->ray_type);
 }
 
 bool rg_gpu_has_precision(const RgGpuModel *model, const char *precision)

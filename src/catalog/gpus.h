@@ -13,6 +13,7 @@ typedef struct {
 	const char *ray_type;	  /* "A100": ray.io/accelerator-type; empty: cannot be requested */
 	const char *ray_memory_type; /* "A100-80G", a second accelerator_type resource; or empty */
 	unsigned memory_gb;    /* as marketed; requests for memory in GB are compared with it */
+	unsigned memory_mib;   /* as nvidia-smi shows it; requests in GiB are compared with it */
 	double bandwidth_gb_s; /* of its memory */
 	unsigned compute_capability;	/* tenths: 80 is 8.0; 0: not CUDA */
 	const char *precisions;		/* of tensor cores: "tf32|bf16|fp16|int8"; may be empty */
@@ -27,7 +28,7 @@ typedef struct {
 	/* from the project file; NULL, false: the table's row unchanged */
 	const char *own;       /* "raygpu.yaml:4", its line */
 	bool own_power;	       /* power_w is the user's */
-	const json_t *own_mig; /* {PROFILE: how many fit on one GPU} */
+	const json_t *own_mig; /* {PROFILE: as in the project file}; NULL: none */
 } RgGpuModel;
 
 typedef struct RgGpus RgGpus;
@@ -55,6 +56,8 @@ const RgGpuModel *rg_gpus_find(const RgGpus *gpus, const char *name);
  * GPU has this name, or none that raygpu can run Ray on. RgGpuModel*. */
 const GPtrArray *rg_gpus_named(const RgGpus *gpus, const char *word);
 bool rg_gpus_is_model(const RgGpus *gpus, const char *word, const RgGpuModel *model);
+/* V100-16GB and V100-32GB: two models that Ray calls alike. */
+bool rg_gpus_are_sisters(const RgGpuModel *model, const RgGpuModel *other);
 
 /* "fp8", "bf16": whether the tensor cores support it. */
 bool rg_gpu_has_precision(const RgGpuModel *model, const char *precision);

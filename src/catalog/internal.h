@@ -21,7 +21,9 @@ struct RgCatalog {
 	char *provider;
 	GStringChunk *texts;
 	RgGpus *gpus;
-	GPtrArray *types; /* RgInstanceType*, by name */
+	GPtrArray *types;	  /* RgInstanceType*, by name */
+	GPtrArray *retired;	  /* RgRetiredType* */
+	GPtrArray *price_sources; /* RgPriceSource* */
 	RgWords words;
 	bool no_regions;
 	GPtrArray *regions;	  /* char*, by name, NULL-ended for rg_nearest_word */
@@ -34,9 +36,29 @@ struct RgCatalog {
 const char *rg_catalog_keep(RgCatalog *catalog, const char *text);
 RgTable *rg_catalog_read_table(const RgCatalogSource *source, const char *name,
 	const char *const *columns, RgDiags *diags);
+/* "a TPU: Ray counts it as ...": an accelerator that raygpu cannot use, and the reason. NULL: the
+ * name is unknown. g_free. */
+char *rg_catalog_unsupported(const char *word);
+/* A file of rows, each of which `read` takes; `self` is what they go into. */
+typedef struct {
+	const char *name;
+	const char *columns[12]; /* as for rg_table_read */
+	bool (*read)(void *self, const RgTable *table, size_t row, RgDiags *diags);
+} RgDataFile;
+/* Of the source, only the text is used. False with findings about each row that is wrong. */
+bool rg_catalog_read_files(const RgDataFile *files, size_t n, const RgCatalogSource *source,
+	void *self, RgDiags *diags);
 bool rg_catalog_load(RgCatalog *catalog, const RgCatalogSource *source, RgDiags *diags);
 /* shapes.c: instead of a table of types. */
 void rg_catalog_add_shapes(RgCatalog *catalog);
+/* retired.c; after the types. */
+bool rg_catalog_load_retired(RgCatalog *catalog, const RgCatalogSource *source, RgDiags *diags);
+/* catalog.retired-type, without its source. */
+RgDiag *rg_catalog_report_retired(
+	const RgCatalog *catalog, const RgRetiredType *retired, RgDiags *diags);
+/* price_sources.c */
+bool rg_catalog_load_price_sources(
+	RgCatalog *catalog, const RgCatalogSource *source, RgDiags *diags);
 /* prices.c; after the types. */
 bool rg_catalog_load_prices(RgCatalog *catalog, const RgCatalogSource *source, RgDiags *diags);
 /* After its prices are loaded: sorts them, and fills in what the table of types omits. */
@@ -63,6 +85,9 @@ double rg_own_size(const RgOwnRow *row, const char *key);
 /* Stores its number in `amount`, if there is one. */
 void rg_own_amount(const RgOwnRow *row, const char *key, double *amount);
 /* own_gpus.c, own_types.c, own_prices.c: after the built-in rows. `own` may be NULL. */
+/* Of a value of a model's own_mig; 0: not given. */
+unsigned rg_own_mig_count(const json_t *value);
+unsigned rg_own_mig_memory(const json_t *value);
 bool rg_own_add_gpus(RgGpus *gpus, const RgOwnRows *own, RgDiags *diags);
 bool rg_own_add_types(RgCatalog *catalog, const RgCatalogSource *source, RgDiags *diags);
 /* The provider's list; NULL without one. */

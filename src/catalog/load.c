@@ -18,6 +18,20 @@ RgTable *rg_catalog_read_table(
 	return NULL;
 }
 
+bool rg_catalog_read_files(const RgDataFile *files, size_t n, const RgCatalogSource *source,
+	void *self, RgDiags *diags)
+{
+	bool good = true;
+	for (size_t i = 0; i < n; i++) {
+		g_autoptr(RgTable) table =
+			rg_catalog_read_table(source, files[i].name, files[i].columns, diags);
+		good = good && table;
+		for (size_t row = 0; table && row < rg_table_rows(table); row++)
+			good = files[i].read(self, table, row, diags) && good;
+	}
+	return good;
+}
+
 enum {
 	T_NAME,
 	T_FAMILY,
@@ -27,7 +41,6 @@ enum {
 	T_GPU,
 	T_GPUS,
 	T_FRACTION,
-	T_GPU_MEMORY,
 	T_KNOWN,
 	T_NETWORK,
 	T_NETWORK_PEAK,
@@ -42,8 +55,7 @@ static bool read_gpu(
 	const char *model = rg_table_cell(table, row, T_GPU);
 	bool has_gpu = model[0] != '\0';
 	if (!rg_table_count(table, row, T_GPUS, &type->gpus, diags) ||
-		!rg_table_amount(table, row, T_FRACTION, !has_gpu, &type->gpu_fraction, diags) ||
-		!rg_table_amount(table, row, T_GPU_MEMORY, !has_gpu, &type->gpu_memory_gib, diags))
+		!rg_table_amount(table, row, T_FRACTION, !has_gpu, &type->gpu_fraction, diags))
 		return false;
 	if (has_gpu != (type->gpus > 0)) {
 		rg_table_complain(
@@ -59,11 +71,13 @@ static bool read_gpu(
 		rg_table_complain(table, row, T_GPU, "a model of gpu_models.csv", diags);
 		return false;
 	}
+	if (has_gpu)
+		type->gpu_memory_mib = (unsigned)(type->gpu->memory_mib * type->gpu_fraction);
 	return true;
 }
 
 /* Figures in another unit than the column's, which no plan would reveal: MiB for GiB, Mbps for
- * Gbps. A whole GPU reports 86 % (V710) to 100 % of its marketed size. */
+ * Gbps. */
 static bool check_units(
 	const RgTable *table, size_t row, const RgInstanceType *type, RgDiags *diags)
 {
@@ -76,11 +90,6 @@ static bool check_units(
 			"GiB, at most 256 per vCPU"},
 		{T_NETWORK, type->network_gbps <= 20000, "Gbps, at most 20000"},
 		{T_NETWORK_PEAK, type->network_peak_gbps <= 20000, "Gbps, at most 20000"},
-		{T_GPU_MEMORY,
-			!type->gpu || type->gpu_fraction < 1 ||
-				(type->gpu_memory_gib >= 0.8 * type->gpu->memory_gb &&
-					type->gpu_memory_gib <= 1.1 * type->gpu->memory_gb),
-			"GiB of each GPU, 80 % to 110 % of the model's memory_gb"},
 	};
 	bool good = true;
 	for (size_t i = 0; i < G_N_ELEMENTS(rules); i++) {
@@ -174,9 +183,8 @@ static int by_type_name(gconstpointer a, gconstpointer b)
 static bool load_types(RgCatalog *catalog, const RgCatalogSource *source, RgDiags *diags)
 {
 	static const char *const columns[] = {"instance_type", "family", "arch", "vcpus",
-		"memory_gib", "gpu_model", "gpus", "gpu_fraction", "gpu_memory_gib", "offers_known",
-		"?network_gbps", "?network_peak_gbps", "?rdma_adapters", "?markets",
-		"?lowest_usd_per_hour", NULL};
+		"memory_gib", "gpu_model", "gpus", "gpu_fraction", "offers_known", "?network_gbps",
+		"?network_peak_gbps", "?rdma_adapters", "?markets", "?lowest_usd_per_hour", NULL};
 	size_t len;
 	if (!source->text(source->data, "instance_types.csv", &len) &&
 		source->text(source->data, "schema.json", &len)) {
@@ -255,8 +263,9 @@ static bool load_regions(RgCatalog *catalog, const RgCatalogSource *source, RgDi
  * none. */
 enum { R_TYPE, R_WISH };
 
-static bool read_refusal(RgCatalog *catalog, const RgTable *table, size_t row, RgDiags *diags)
+static bool read_refusal(void *self, const RgTable *table, size_t row, RgDiags *diags)
 {
+	RgCatalog *catalog = self;
 	RgInstanceType *type =
 		g_hash_table_lookup(catalog->type_of_name, rg_table_cell(table, row, R_TYPE));
 	if (!type) {
@@ -277,16 +286,10 @@ static bool read_refusal(RgCatalog *catalog, const RgTable *table, size_t row, R
 
 static bool load_refusals(RgCatalog *catalog, const RgCatalogSource *source, RgDiags *diags)
 {
-	static const char *const columns[] = {"instance_type", "wish", NULL};
-	size_t len = 0;
-	const char *bytes = source->text(source->data, "refusals.csv", &len);
-	if (!bytes)
-		return true;
-	g_autoptr(RgTable) table = rg_table_read("refusals.csv", bytes, len, columns, diags);
-	bool good = table != NULL;
-	for (size_t row = 0; table && row < rg_table_rows(table); row++)
-		good &= read_refusal(catalog, table, row, diags);
-	return good;
+	static const RgDataFile file = {"refusals.csv", {"instance_type", "wish"}, read_refusal};
+	size_t len;
+	return !source->text(source->data, file.name, &len) ||
+	       rg_catalog_read_files(&file, 1, source, catalog, diags);
 }
 
 bool rg_catalog_load(RgCatalog *catalog, const RgCatalogSource *source, RgDiags *diags)
@@ -296,5 +299,7 @@ bool rg_catalog_load(RgCatalog *catalog, const RgCatalogSource *source, RgDiags 
 	g_ptr_array_sort(catalog->types, by_type_name);
 	return rg_catalog_load_prices(catalog, source, diags) &&
 	       load_regions(catalog, source, diags) && load_refusals(catalog, source, diags) &&
+	       rg_catalog_load_retired(catalog, source, diags) &&
+	       rg_catalog_load_price_sources(catalog, source, diags) &&
 	       rg_own_add_prices(catalog, source, diags);
 }

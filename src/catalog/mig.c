@@ -8,8 +8,6 @@ struct RgMig {
 	GHashTable *profiles_of; /* model, borrowed from texts -> GPtrArray of RgMigProfile* */
 };
 
-extern const struct rg_embedded rg_catalog_data[];
-
 void rg_mig_free(RgMig *mig)
 {
 	if (!mig)
@@ -47,6 +45,14 @@ static const char *keep(RgMig *mig, const char *text)
 	return g_string_chunk_insert_const(mig->texts, text);
 }
 
+static RgMigMedia media_of(const char *name)
+{
+	return g_str_has_suffix(name, "+me.all") ? RG_MIG_MEDIA_ALL
+	       : g_str_has_suffix(name, "+me")	 ? RG_MIG_MEDIA_FLOW
+	       : g_str_has_suffix(name, "-me")	 ? RG_MIG_MEDIA_NONE
+						 : RG_MIG_MEDIA_SHARE;
+}
+
 static void add_profile(RgMig *mig, const char *model, const RgMigProfile *profile)
 {
 	GPtrArray *profiles = g_hash_table_lookup(mig->profiles_of, model);
@@ -54,7 +60,9 @@ static void add_profile(RgMig *mig, const char *model, const RgMigProfile *profi
 		profiles = g_ptr_array_new_with_free_func(g_free);
 		g_hash_table_insert(mig->profiles_of, (gpointer)(uintptr_t)model, profiles);
 	}
-	g_ptr_array_add(profiles, g_memdup2(profile, sizeof *profile));
+	RgMigProfile *added = g_memdup2(profile, sizeof *profile);
+	added->media = media_of(profile->name);
+	g_ptr_array_add(profiles, added);
 }
 
 /* At least 1 and at most `max`. */
@@ -70,9 +78,10 @@ static bool read_number(const RgTable *table, size_t row, size_t column, unsigne
 	return false;
 }
 
-static bool read_profile(RgMig *mig, const RgTable *table, size_t row, RgDiags *diags)
+static bool read_profile(void *self, const RgTable *table, size_t row, RgDiags *diags)
 {
-	enum { MODEL, NAME, COMPUTE, MEMORY, INSTANCES };
+	RgMig *mig = self;
+	enum { MODEL, NAME, COMPUTE, MEMORY, MEMORY_MIB, INSTANCES };
 	const char *model = keep(mig, rg_table_cell(table, row, MODEL));
 	RgMigProfile profile = {.name = keep(mig, rg_table_cell(table, row, NAME))};
 	if (*model == '\0' || *profile.name == '\0' || mig_find(mig, model, profile.name)) {
@@ -81,14 +90,17 @@ static bool read_profile(RgMig *mig, const RgTable *table, size_t row, RgDiags *
 	}
 	if (!read_number(table, row, COMPUTE, RG_MIG_MAX_SLICES, &profile.compute_slices, diags) ||
 		!read_number(table, row, MEMORY, 100000, &profile.memory_gb, diags) ||
+		!read_number(table, row, MEMORY_MIB, profile.memory_gb * 1024, &profile.memory_mib,
+			diags) ||
 		!read_number(table, row, INSTANCES, RG_MIG_MAX_SLICES, &profile.instances, diags))
 		return false;
 	add_profile(mig, model, &profile);
 	return true;
 }
 
-static bool read_placement(RgMig *mig, const RgTable *table, size_t row, RgDiags *diags)
+static bool read_placement(void *self, const RgTable *table, size_t row, RgDiags *diags)
 {
+	RgMig *mig = self;
 	enum { MODEL, NAME, START, SIZE };
 	RgMigProfile *profile =
 		mig_find(mig, rg_table_cell(table, row, MODEL), rg_table_cell(table, row, NAME));
@@ -112,12 +124,9 @@ static bool read_placement(RgMig *mig, const RgTable *table, size_t row, RgDiags
 	return true;
 }
 
-static const struct {
-	const char *file;
-	const char *columns[6];
-	bool (*read)(RgMig *mig, const RgTable *table, size_t row, RgDiags *diags);
-} tables[] = {
-	{"mig_profiles.csv", {"gpu_model", "profile", "compute_slices", "memory_gb", "instances"},
+static const RgDataFile files[] = {
+	{"mig_profiles.csv",
+		{"gpu_model", "profile", "compute_slices", "memory_gb", "memory_mib", "instances"},
 		read_profile},
 	{"mig_placements.csv", {"gpu_model", "profile", "start", "size"}, read_placement},
 };
@@ -129,29 +138,34 @@ RgMig *rg_mig_open_text(RgCatalogText text, void *data, RgDiags *diags)
 	mig->profiles_of = g_hash_table_new_full(
 		g_str_hash, g_str_equal, NULL, (GDestroyNotify)g_ptr_array_unref);
 	const RgCatalogSource source = {.text = text, .data = data};
-	bool good = true;
-	for (size_t i = 0; i < G_N_ELEMENTS(tables) && good; i++) {
-		g_autoptr(RgTable) table =
-			rg_catalog_read_table(&source, tables[i].file, tables[i].columns, diags);
-		good = table != NULL;
-		for (size_t row = 0; good && row < rg_table_rows(table); row++)
-			good = tables[i].read(mig, table, row, diags);
-	}
+	bool good = rg_catalog_read_files(files, G_N_ELEMENTS(files), &source, mig, diags);
 	return good ? g_steal_pointer(&mig) : NULL;
 }
 
-/* "2g.72gb": 2 compute slices, 72 GB. */
+/* "2g.72gb": 2 compute slices, 72 GB; as MiB, if they are not given, what is certain, 88 % of as
+ * many GiB (data/README.md). */
+static void add_own_profile(RgMig *mig, const char *model, const char *name, const json_t *value)
+{
+	char *rest = NULL;
+	unsigned mib = rg_own_mig_memory(value);
+	RgMigProfile profile = {.name = keep(mig, name),
+		.compute_slices = (unsigned)g_ascii_strtoull(name, &rest, 10),
+		.instances = rg_own_mig_count(value)};
+	profile.memory_gb = (unsigned)g_ascii_strtoull(rest + strlen("g."), NULL, 10);
+	profile.memory_mib = mib ? mib : (unsigned)(profile.memory_gb * 1024 * 0.88);
+	add_profile(mig, keep(mig, model), &profile);
+}
+
 static void add_own(RgMig *mig, const RgGpuModel *model)
 {
-	json_t *count;
+	json_t *value;
 	const char *name;
-	json_object_foreach (rg_json_unconst(model->own_mig), name, count) {
-		char *rest = NULL;
-		RgMigProfile profile = {.name = keep(mig, name),
-			.compute_slices = (unsigned)g_ascii_strtoull(name, &rest, 10),
-			.instances = (unsigned)json_integer_value(count)};
-		profile.memory_gb = (unsigned)g_ascii_strtoull(rest + strlen("g."), NULL, 10);
-		add_profile(mig, keep(mig, model->name), &profile);
+	json_object_foreach (rg_json_unconst(model->own_mig), name, value) {
+		RgMigProfile *known = mig_find(mig, model->name, name);
+		if (known)
+			known->memory_mib = rg_own_mig_memory(value);
+		else
+			add_own_profile(mig, model->name, name, value);
 	}
 }
 
@@ -208,10 +222,35 @@ static bool counts_suffice(const RgMigProfile *const *wish, size_t n)
 	return true;
 }
 
+/* One slice alone has the engines that the chip has once; beside one that has all, the others have
+ * none. */
+bool rg_mig_media_suffices(const RgMigProfile *const *wish, size_t n)
+{
+	unsigned flow = 0, all = 0, some = 0;
+	for (size_t i = 0; i < n; i++) {
+		flow += wish[i]->media == RG_MIG_MEDIA_FLOW || wish[i]->media == RG_MIG_MEDIA_ALL;
+		all += wish[i]->media == RG_MIG_MEDIA_ALL;
+		some += wish[i]->media != RG_MIG_MEDIA_NONE;
+	}
+	return flow <= 1 && (all == 0 || some == 1);
+}
+
+unsigned rg_mig_places(const RgMig *mig, const char *gpu_model)
+{
+	const GPtrArray *profiles = rg_mig_profiles(mig, gpu_model);
+	unsigned places = 0;
+	for (guint i = 0; profiles && i < profiles->len; i++) {
+		const RgMigProfile *one = profiles->pdata[i];
+		if (one->n_starts > 0)
+			places = MAX(places, one->starts[one->n_starts - 1] + one->size);
+	}
+	return places;
+}
+
 bool rg_mig_place(const RgMigProfile *const *wish, size_t n, unsigned *starts)
 {
 	unsigned found[RG_MIG_MAX_SLICES] = {0};
-	if (n > RG_MIG_MAX_SLICES || !counts_suffice(wish, n))
+	if (n > RG_MIG_MAX_SLICES || !counts_suffice(wish, n) || !rg_mig_media_suffices(wish, n))
 		return false;
 	bool known = n == 0 || wish[0]->size > 0;
 	Chip chip = {wish, n, found, 0};

@@ -35,11 +35,26 @@ bool rg_catalog_check_region(
 	return false;
 }
 
+static bool report_unsupported(const char *word, RgSource source, RgDiags *diags)
+{
+	g_autofree char *what = rg_catalog_unsupported(word);
+	if (!what)
+		return false;
+	RgDiag *diag = rg_diags_error(diags, "catalog.unsupported-accelerator",
+		"raygpu cannot run Ray on \"%s\", %s", word, what);
+	rg_diag_at(diag, source);
+	rg_diag_hint(diag, "use NVIDIA GPUs; `raygpu offers` lists them");
+	return true;
+}
+
 const RgInstanceType *rg_catalog_get_type(
 	const RgCatalog *catalog, const char *name, RgSource source, RgDiags *diags)
 {
 	const RgInstanceType *type = rg_catalog_find_type(catalog, name);
-	if (type)
+	const RgRetiredType *retired = type ? NULL : rg_catalog_find_retired(catalog, name);
+	if (retired)
+		rg_diag_at(rg_catalog_report_retired(catalog, retired, diags), source);
+	if (type || retired || report_unsupported(name, source, diags))
 		return type;
 	RgDiag *diag = rg_diags_error(diags, "catalog.unknown-type",
 		"\"%s\" is not in the catalog of %s %ss", name, catalog->provider,
@@ -86,7 +101,19 @@ static bool is_better(const Candidate *a, const Candidate *b)
 		return !b->type || a->state < b->state;
 	if (a->price != b->price)
 		return a->price < b->price;
-	return strcmp(a->type->name, b->type->name) < 0;
+	return rg_instance_type_compare(a->type, b->type) < 0;
+}
+
+static bool offers_count(
+	const RgCatalog *catalog, const GPtrArray *models, const char *region, unsigned count)
+{
+	for (guint i = 0; i < catalog->types->len; i++) {
+		const RgInstanceType *type = catalog->types->pdata[i];
+		if (carries(type, models) && type->gpus == count &&
+			rg_catalog_offer_state(catalog, type, region) != RG_OFFER_NONE)
+			return true;
+	}
+	return false;
 }
 
 /* "g4dn.xlarge (1), g4dn.12xlarge (4)": the region's types with these models, by count. */
@@ -134,44 +161,134 @@ static char *list_regions(const RgCatalog *catalog, const GPtrArray *models, uns
 	return g_string_free(g_steal_pointer(&text), FALSE);
 }
 
+static bool is_sister_of(const GPtrArray *models, const RgGpuModel *model)
+{
+	for (guint i = 0; i < models->len; i++) {
+		if (rg_gpus_are_sisters(models->pdata[i], model))
+			return !g_ptr_array_find((GPtrArray *)(uintptr_t)models, model, NULL);
+	}
+	return false;
+}
+
+/* "V100-32GB in east-1, ..." for V100: what else of that name the region has. Returns those with
+ * exactly that many, as a spec may write them: "`V100-32GB:8`". g_free. */
+static char *add_sisters(GString *detail, const RgCatalog *catalog, const GPtrArray *models,
+	const char *region, unsigned count)
+{
+	const GPtrArray *all = rg_gpus_get_all(catalog->gpus);
+	GString *exact = g_string_new(NULL);
+	for (guint i = 0; i < all->len; i++) {
+		RgGpuModel *model = all->pdata[i];
+		if (!is_sister_of(models, model))
+			continue;
+		g_autoptr(GPtrArray) one = g_ptr_array_new();
+		g_ptr_array_add(one, model);
+		g_autofree char *counts = list_counts(catalog, one, region);
+		if (counts[0] == '\0')
+			continue;
+		g_string_append_printf(detail, "\n%s in %s, GPUs per node: %s", model->name,
+			rg_place_name(catalog->provider, region), counts);
+		if (offers_count(catalog, one, region, count))
+			g_string_append_printf(
+				exact, "%s`%s:%u`", exact->len ? " or " : "", model->name, count);
+	}
+	return g_string_free(exact, FALSE);
+}
+
+static void add_retired(GString *detail, const RgCatalog *catalog, const GPtrArray *models)
+{
+	for (guint i = 0, shown = 0; i < catalog->retired->len; i++) {
+		const RgRetiredType *type = catalog->retired->pdata[i];
+		if (!type->gpu ||
+			!g_ptr_array_find((GPtrArray *)(uintptr_t)models, type->gpu, NULL))
+			continue;
+		if (shown++ == 0)
+			g_string_append_printf(
+				detail, "\n%s no longer sells %s", catalog->provider, type->name);
+		else
+			g_string_append_printf(detail, ", %s", type->name);
+	}
+}
+
 static void report_no_offer(const RgCatalog *catalog, const char *region, const char *word,
 	unsigned count, const GPtrArray *models, RgDiag *diag)
 {
 	g_autofree char *counts = list_counts(catalog, models, region);
 	const char *place = rg_place_name(catalog->provider, region);
 	g_autofree char *regions = list_regions(catalog, models, count);
+	g_autoptr(GString) detail = g_string_new(NULL);
 	if (counts[0] == '\0')
-		rg_diag_detail(diag, "%s has no whole %s on x86_64 hosts", place, word);
+		g_string_append_printf(detail, "%s has no whole %s on x86_64 hosts", place, word);
 	else
-		rg_diag_detail(diag, "%s in %s, GPUs per node: %s", word, place, counts);
-	if (regions[0] != '\0' && !catalog->no_regions)
+		g_string_append_printf(detail, "%s in %s, GPUs per node: %s", word, place, counts);
+	g_autofree char *exact = add_sisters(detail, catalog, models, region, count);
+	add_retired(detail, catalog, models);
+	rg_diag_detail(diag, "%s", detail->str);
+	const bool elsewhere = regions[0] != '\0' && !catalog->no_regions;
+	if (elsewhere && exact[0] != '\0')
+		rg_diag_hint(diag, "%s is offered there, %s:%u in %s", exact, word, count, regions);
+	else if (elsewhere)
 		rg_diag_hint(diag, "%s:%u is offered in %s", word, count, regions);
+	else if (exact[0] != '\0')
+		rg_diag_hint(diag, "%s is offered there", exact);
 	else if (counts[0] != '\0')
 		rg_diag_hint(diag, "use one of these counts, or another accelerator");
+	else
+		rg_diag_hint(diag, "`raygpu offers %s` lists where else it is offered", word);
 }
 
-static const char *const *words_of(const RgCatalog *catalog, GPtrArray *words)
+static void add_word(GPtrArray *words, const RgGpus *gpus, const char *name)
 {
-	for (guint i = 0; i < catalog->types->len; i++) {
-		const RgInstanceType *type = catalog->types->pdata[i];
-		if (type->gpu && type->gpu->ray_type[0] != '\0') {
-			g_ptr_array_add(words, (void *)(uintptr_t)type->gpu->ray_type);
-			g_ptr_array_add(words, (void *)(uintptr_t)type->gpu->name);
+	if (rg_gpus_named(gpus, name) &&
+		!g_ptr_array_find_with_equal_func(words, name, g_str_equal, NULL))
+		g_ptr_array_add(words, (void *)(uintptr_t)name);
+}
+
+/* The names that a spec may use: of Ray's types, and with `all` of the models. */
+static GPtrArray *accelerator_words(const RgCatalog *catalog, bool all)
+{
+	const GPtrArray *models = rg_gpus_get_all(catalog->gpus);
+	GPtrArray *words = g_ptr_array_new();
+	for (guint i = 0; i < models->len; i++) {
+		const RgGpuModel *model = models->pdata[i];
+		add_word(words, catalog->gpus, model->ray_type);
+		if (all)
+			add_word(words, catalog->gpus, model->name);
+	}
+	return words;
+}
+
+/* "A100, A100-40GB": those that begin like the word, as far as any does. */
+static char *alike_words(const GPtrArray *words, const char *word)
+{
+	GString *text = g_string_new(NULL);
+	for (size_t len = strlen(word); len > 0 && text->len == 0; len--) {
+		for (guint i = 0; i < words->len; i++) {
+			if (g_ascii_strncasecmp(words->pdata[i], word, len) == 0)
+				g_string_append_printf(text, "%s%s", text->len > 0 ? ", " : "",
+					(char *)words->pdata[i]);
 		}
 	}
-	g_ptr_array_add(words, NULL);
-	return (const char *const *)words->pdata;
+	return g_string_free(text, FALSE);
 }
 
 static void report_unknown(
 	const RgCatalog *catalog, const char *word, RgSource source, RgDiags *diags)
 {
+	if (report_unsupported(word, source, diags))
+		return;
 	RgDiag *diag = rg_diags_error(
 		diags, "catalog.unknown-accelerator", "unknown accelerator \"%s\"", word);
 	rg_diag_at(diag, source);
-	g_autofree char *upper = g_ascii_strup(word, -1);
-	g_autoptr(GPtrArray) words = g_ptr_array_new();
-	hint_word(diag, rg_nearest_word(upper, words_of(catalog, words)));
+	g_autoptr(GPtrArray) words = accelerator_words(catalog, true);
+	g_autoptr(GPtrArray) types = accelerator_words(catalog, false);
+	g_autofree char *alike = alike_words(words, word);
+	g_ptr_array_add(words, NULL);
+	g_ptr_array_add(types, NULL);
+	g_autofree char *known = g_strjoinv(", ", (char **)types->pdata);
+	rg_diag_detail(diag, "%s: %s", *alike ? "names that begin alike" : "known accelerators",
+		*alike ? alike : known);
+	hint_word(diag, rg_nearest_word(word, (const char *const *)words->pdata));
 }
 
 bool rg_catalog_check_accelerator(

@@ -1,6 +1,7 @@
 /* GPU models of the project file: new ones, and changed figures of those in the table. */
 #include <string.h>
 #include "catalog/internal.h"
+#include "catalog/mig.h"
 
 static const char *keep(RgGpus *gpus, const char *text)
 {
@@ -69,11 +70,30 @@ static void put_texts(RgGpus *gpus, const RgOwnRow *row, RgGpuModel *model)
 		rg_gpus_add_word(gpus, json_string_value(json_array_get(names, i)), model);
 }
 
-static void put_figures(const RgOwnRow *row, RgGpuModel *model)
+/* Twice or half as much is a mistake in one of the two. */
+static bool put_memory(const RgOwnRow *row, RgGpuModel *model)
 {
 	double memory = rg_own_size(row, "memory");
-	if (memory > 0)
+	unsigned mib = (unsigned)rg_json_int(row->row, "memory_mib", 0);
+	if (memory > 0) {
 		model->memory_gb = (unsigned)memory;
+		model->memory_mib = (unsigned)(memory * 1e9 / (1 << 20));
+	}
+	if (mib == 0)
+		return true;
+	if (mib > model->memory_gb * 1024 || mib < model->memory_gb * 512) {
+		RgDiag *diag = rg_own_complain(row, "memory_mib",
+			g_strdup_printf("%u MiB is not the memory of a GPU that is sold with %u GB",
+				mib, model->memory_gb));
+		rg_diag_hint(diag, "nvidia-smi --query-gpu=memory.total --format=csv shows it");
+		return false;
+	}
+	model->memory_mib = mib;
+	return true;
+}
+
+static void put_figures(const RgOwnRow *row, RgGpuModel *model)
+{
 	const char *capability = rg_json_str(row->row, "compute_capability", NULL);
 	if (capability)
 		rg_gpu_parse_capability(capability, &model->compute_capability);
@@ -85,21 +105,57 @@ static void put_figures(const RgOwnRow *row, RgGpuModel *model)
 	model->own_power = json_object_get(row->row, "power_w") != NULL;
 }
 
+unsigned rg_own_mig_count(const json_t *value)
+{
+	return json_is_integer(value) ? (unsigned)json_integer_value(value)
+				      : (unsigned)rg_json_int(value, "count", 0);
+}
+
+unsigned rg_own_mig_memory(const json_t *value)
+{
+	return json_is_object(value) ? (unsigned)rg_json_int(value, "memory_mib", 0) : 0;
+}
+
+/* NULL if the profile may be as it is written; else what is wrong with it. */
+static char *mig_fault(const RgMig *mig, const RgGpuModel *model, const char *name, json_t *value)
+{
+	const RgMigProfile *known = mig ? rg_mig_find(mig, model->name, name) : NULL;
+	unsigned gigabytes = (unsigned)g_ascii_strtoull(strchr(name, '.') + 1, NULL, 10);
+	unsigned mib = rg_own_mig_memory(value);
+	if (mig && !known)
+		return g_strdup_printf(
+			"the MIG profiles of %s are built in, and %s is not one of them",
+			model->name, name);
+	if (known && rg_own_mig_count(value) > 0)
+		return g_strdup_printf("how many slices of %s fit on %s is built in; only their "
+				       "memory_mib can be changed",
+			name, model->name);
+	if (!known && rg_own_mig_count(value) == 0)
+		return g_strdup_printf("the new MIG profile %s has no \"count\"", name);
+	if (mib > gigabytes * 1024 || (mib > 0 && mib < gigabytes * 512))
+		return g_strdup_printf("%u MiB is not the memory of a slice %s", mib, name);
+	return NULL;
+}
+
 static bool put_mig(const RgOwnRow *row, RgGpuModel *model)
 {
-	json_t *mig = json_object_get(row->row, "mig"), *count;
-	const char *profile;
-	if (!mig)
-		return true;
-	if (model->mig_instances > 0) {
-		rg_own_complain(row, "mig",
-			g_strdup_printf("the MIG profiles of %s are built in", model->name));
-		return false;
+	json_t *wish = json_object_get(row->row, "mig"), *value;
+	g_autofree char *pointer = rg_json_pointer_add(row->pointer, "mig");
+	const RgOwnRow all = {row->own, wish, pointer, row->diags};
+	g_autoptr(RgMig) mig =
+		wish && model->mig_instances > 0 ? rg_mig_open(NULL, row->diags) : NULL;
+	unsigned most = model->mig_instances;
+	const char *name;
+	json_object_foreach (wish, name, value) {
+		char *fault = mig_fault(mig, model, name, value);
+		if (fault) {
+			rg_own_complain(&all, name, fault);
+			return false;
+		}
+		most = MAX(most, rg_own_mig_count(value));
 	}
-	json_object_foreach (mig, profile, count)
-		model->mig_instances =
-			MAX(model->mig_instances, (unsigned)json_integer_value(count));
-	model->own_mig = json_incref(mig);
+	model->mig_instances = most;
+	model->own_mig = json_incref(wish);
 	return true;
 }
 
@@ -112,7 +168,7 @@ static bool read_model(RgGpus *gpus, const RgOwnRow *row, const char *name)
 	model->own = keep(gpus, place);
 	put_texts(gpus, row, model);
 	put_figures(row, model);
-	return put_mig(row, model);
+	return put_memory(row, model) && put_mig(row, model);
 }
 
 bool rg_own_add_gpus(RgGpus *gpus, const RgOwnRows *own, RgDiags *diags)

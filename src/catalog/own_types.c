@@ -34,7 +34,7 @@ static bool put_gpus(const RgCatalog *catalog, const RgOwnRow *row, RgInstanceTy
 		return false;
 	type->gpus = parts[1] ? (unsigned)g_ascii_strtoull(parts[1], NULL, 10) : 1;
 	type->gpu_fraction = 1;
-	type->gpu_memory_gib = type->gpu->memory_gb;
+	type->gpu_memory_mib = type->gpu->memory_mib;
 	return true;
 }
 

@@ -1,22 +1,9 @@
 #include <string.h>
+#include "base/price.h"
 #include "catalog/internal.h"
 #include "catalog/table.h"
 
 enum { P_REGION, P_TYPE, P_KIND, P_USD, P_QUALITY, P_DATE, P_ZONE };
-
-/* "2026", "2026-05" or "2026-05-31" */
-static bool is_date(const char *text)
-{
-	static const char form[] = "dddd-dd-dd";
-	size_t len = strlen(text);
-	if (len != 4 && len != 7 && len != 10)
-		return false;
-	for (size_t i = 0; i < len; i++) {
-		if (form[i] == 'd' ? !g_ascii_isdigit(text[i]) : text[i] != form[i])
-			return false;
-	}
-	return true;
-}
 
 static bool read_amount(const RgTable *table, size_t row, RgPrice *price, RgDiags *diags)
 {
@@ -92,7 +79,7 @@ static bool read_price(RgCatalog *catalog, const RgTable *table, size_t row, RgD
 	price->zone = rg_catalog_keep(catalog, read.zone);
 	price->quality = rg_catalog_keep(catalog, rg_table_cell(table, row, P_QUALITY));
 	price->date = rg_catalog_keep(catalog, rg_table_cell(table, row, P_DATE));
-	if (!is_date(price->date)) {
+	if (!rg_date_is_valid(price->date)) {
 		rg_table_complain(table, row, P_DATE, "a date like 2026-07-20", diags);
 		return false;
 	}

@@ -42,8 +42,34 @@ static json_t *observed_value(const RgChange *change, const Field *field)
 	return rg_attribute_cut(attribute, value, field->want, field->was);
 }
 
+static const json_t *pinned_value(const RgChange *change, const Field *field)
+{
+	return json_object_get(rg_resource_outputs(change->recorded), field->attribute->name);
+}
+
+/* Another value than the recorded one: what it stands for was changed. A value that is missing on
+ * either side proves nothing. */
+static Verdict judge_pinned(const Field *field, const RgChange *change)
+{
+	const RgAttribute *attribute = field->attribute;
+	json_auto_t *is = observed_value(change, field);
+	const char *text = json_string_value(is);
+	if (text && rg_resource_output_is(change->recorded, attribute->name, text))
+		return (Verdict){.action = RG_ACTION_NONE};
+	const json_t *was = pinned_value(change, field);
+	bool known = was && !json_is_null(was) && is;
+	bool drift = known && !rg_attribute_equal(attribute, is, was);
+	return (Verdict){.drift = drift,
+		.listed = drift,
+		.action = !drift		 ? RG_ACTION_NONE
+			  : attribute->force_new ? RG_ACTION_REPLACE
+						 : RG_ACTION_UPDATE};
+}
+
 static Verdict judge(const Field *field, const RgChange *change)
 {
+	if (field->pinned)
+		return judge_pinned(field, change);
 	const RgAttribute *attribute = field->attribute;
 	json_auto_t *is = observed_value(change, field);
 	Verdict verdict = {.moved = field->moved || field->unknown};
@@ -73,17 +99,21 @@ static RgAttrChange *add_attr(RgChange *change, const Field *field, const Verdic
 {
 	RgAttrChange *attr = g_new0(RgAttrChange, 1);
 	const RgAttribute *attribute = field->attribute;
-	bool seen = change->observed && field->readable;
+	bool seen = change->observed && (field->readable || field->pinned);
 	attr->name = attribute->name;
 	attr->force_new = attribute->force_new;
 	attr->sensitive = attribute->sensitive;
 	attr->spec = verdict->moved;
 	attr->drift = verdict->drift;
-	attr->after_unknown = field->unknown;
+	attr->after_unknown = field->unknown || field->pinned;
+	if (field->pinned)
+		set_note(change, attribute->pinned);
 	if (!attribute->sensitive) {
-		attr->recorded = share(field->was ? field->was : field->recorded);
+		attr->recorded = share(field->pinned ? pinned_value(change, field)
+				       : field->was  ? field->was
+						     : field->recorded);
 		attr->before = seen ? observed_value(change, field) : share(attr->recorded);
-		if (!field->unknown)
+		if (!attr->after_unknown)
 			attr->after = share(field->want ? field->want : field->desired);
 	}
 	g_ptr_array_add(change->attrs, attr);
@@ -138,9 +168,49 @@ static bool blocked_by_stray(Differ *differ, RgChange *change)
 	return true;
 }
 
-/* Rows 1b and 2. */
+/* What came with another resource before a run ended; it is then not unmanaged. */
+static bool take_found(Differ *differ, const RgChange *change)
+{
+	const RgKind *kind = rg_schema_kind(differ->schema, change->desired->kind);
+	GPtrArray *strays = g_hash_table_lookup(differ->strays, change->address);
+	if (!kind || !kind->create_finds || !strays || strays->len != 1)
+		return false;
+	g_ptr_array_remove_index(strays, 0);
+	return true;
+}
+
+const RgResource *take_left_behind(Differ *differ, const char *address)
+{
+	const RgDiffOptions *options = differ->options;
+	GPtrArray *strays = g_hash_table_lookup(differ->strays, address);
+	if (!strays || strays->len != 1 ||
+		(options && (options->looking || options->targets || options->excludes)))
+		return NULL;
+	const RgResource *stray = strays->pdata[0];
+	const RgKind *kind = rg_schema_kind(differ->schema, stray->kind);
+	if (!kind || !kind->create_finds || !stray->id || !stray->token ||
+		stray->presence != RG_PRESENT)
+		return NULL;
+	g_ptr_array_remove_index(strays, 0);
+	return stray;
+}
+
+void decide_left_behind(RgChange *change, const RgResource *stray)
+{
+	change->recorded = change->observed = stray;
+	settle(change, RG_ACTION_DELETE, RG_GRADE_RECOVER, RG_ROW_LEFT_BEHIND);
+	set_note(change, "an interrupted run created it, and the spec no longer has it");
+}
+
+/* Rows 1b, 2 and 21. */
 static void decide_new(Differ *differ, RgChange *change)
 {
+	if (take_found(differ, change)) {
+		settle(change, RG_ACTION_CREATE, RG_GRADE_RECOVER, ROW_FOUND);
+		set_note(change, "an interrupted run created it; it is now recorded");
+		list_references(differ, change);
+		return;
+	}
 	if (blocked_by_stray(differ, change))
 		return;
 	settle(change, RG_ACTION_CREATE, RG_GRADE_SAFE, 2);
@@ -175,9 +245,33 @@ static void decide_pending(Differ *differ, RgChange *change, const RgResource *f
 	list_references(differ, change);
 }
 
-/* Rows 7, 11, 14. */
+static bool runs_once(const Differ *differ, const RgChange *change)
+{
+	const RgKind *kind = rg_schema_kind(differ->schema, change->recorded->kind);
+	return kind && kind->runs_once;
+}
+
+/* Row 22: what it started has ended, and may be cleaned up. */
+static void decide_done(Differ *differ, RgChange *change)
+{
+	bool again = change->desired &&
+		     (scope_replaces(differ, change->address) || spec_moved(differ, change));
+	settle(change,
+		again		  ? RG_ACTION_CREATE
+		: change->desired ? RG_ACTION_NONE
+				  : RG_ACTION_FORGET,
+		RG_GRADE_SAFE, RG_ROW_DONE);
+	if (again)
+		list_references(differ, change);
+}
+
+/* Rows 7, 11, 14, 22. */
 static void decide_absent(Differ *differ, RgChange *change)
 {
+	if (runs_once(differ, change)) {
+		decide_done(differ, change);
+		return;
+	}
 	change->drifted = true;
 	if (!change->desired) {
 		settle(change, RG_ACTION_FORGET, RG_GRADE_SAFE, 14);
@@ -205,6 +299,7 @@ static void decide_leaving(Differ *differ, RgChange *change)
 			verdict.moved = false;
 			RgAttrChange *attr = add_attr(change, field, &verdict);
 			g_clear_pointer(&attr->after, json_decref);
+			attr->after_unknown = false;
 			change->drifted = true;
 		}
 	}

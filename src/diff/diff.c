@@ -182,17 +182,40 @@ static bool check_sets(const Differ *differ)
 	return true;
 }
 
-static void add_change(Differ *differ, const char *address)
+static RgChange *change_new(Differ *differ, const char *address)
 {
 	RgChange *change = g_new0(RgChange, 1);
-	change->desired = rg_resource_set_find(differ->desired, address);
-	change->recorded = rg_resource_set_find(differ->recorded, address);
-	change->address = (change->desired ? change->desired : change->recorded)->address;
+	change->address = address;
 	change->attrs = g_ptr_array_new_with_free_func(attr_free);
 	change->after = g_ptr_array_new();
 	g_ptr_array_add(differ->diff->changes, change);
-	g_hash_table_insert(differ->changes, (gpointer)(uintptr_t)change->address, change);
+	g_hash_table_insert(differ->changes, (gpointer)(uintptr_t)address, change);
+	return change;
+}
+
+static void add_change(Differ *differ, const char *address)
+{
+	const RgResource *desired = rg_resource_set_find(differ->desired, address);
+	const RgResource *recorded = rg_resource_set_find(differ->recorded, address);
+	RgChange *change = change_new(differ, (desired ? desired : recorded)->address);
+	change->desired = desired;
+	change->recorded = recorded;
 	decide(differ, change);
+}
+
+/* Row 23, by address. */
+static void add_left_behind(Differ *differ)
+{
+	g_autoptr(GList) addresses = g_hash_table_get_keys(differ->strays);
+	addresses = g_list_sort(addresses, (GCompareFunc)rg_address_compare);
+	for (GList *one = addresses; one != NULL; one = one->next) {
+		const char *address = one->data;
+		if (!*address || g_hash_table_contains(differ->changes, address))
+			continue;
+		const RgResource *stray = take_left_behind(differ, address);
+		if (stray)
+			decide_left_behind(change_new(differ, stray->address), stray);
+	}
 }
 
 static bool decide_all(Differ *differ)
@@ -216,6 +239,7 @@ static bool decide_all(Differ *differ)
 		add_change(differ, making->pdata[i]);
 	for (guint i = leaving_order->len; i > 0; i--)
 		add_change(differ, leaving_order->pdata[i - 1]);
+	add_left_behind(differ);
 	return true;
 }
 

@@ -27,6 +27,11 @@ typedef enum {
 
 /* RgChange.row of what --target or --exclude leaves out */
 #define RG_ROW_LEFT_OUT 0
+/* what ran once and is gone: not drift */
+#define RG_ROW_DONE 22
+/* what came with another resource, has no record, and is not in the spec: `recorded` is what the
+ * cloud shows */
+#define RG_ROW_LEFT_BEHIND 23
 
 /* Why one attribute is part of the change. Values are borrowed from the resources or owned, always
  * with their own reference; NULL = absent. */

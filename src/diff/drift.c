@@ -31,6 +31,7 @@ void rg_drift_free(RgDrift *drift)
 	if (!drift)
 		return;
 	g_free(drift->cluster);
+	g_free(drift->acting);
 	g_ptr_array_unref(drift->items);
 	g_free(drift);
 }
@@ -100,7 +101,7 @@ static void add_change(RgDrift *drift, const RgChange *change, const RgResourceS
 	}
 	drift->checked++;
 	bool missing = !change->observed || change->observed->presence == RG_ABSENT;
-	if (!missing && !change->drifted)
+	if ((!missing && !change->drifted) || change->row == RG_ROW_DONE)
 		return;
 	RgDriftItem *item = item_new(missing ? RG_DRIFT_MISSING : RG_DRIFT_CHANGED, record);
 	for (size_t i = 0; missing && i < rg_nodes_pools(record, NULL); i++) {

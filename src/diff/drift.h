@@ -29,6 +29,7 @@ typedef struct {
 
 typedef struct {
 	char *cluster;
+	char *acting;	  /* which credentials it was read with, in words; NULL: unknown */
 	unsigned checked; /* recorded resources that were checked */
 	unsigned unread;  /* recorded resources whose state in the cloud could not be read */
 	GPtrArray

@@ -185,9 +185,11 @@ static GArray *make_fields(
 			.recorded = raw_value(recorded, attribute)};
 		/* without a spec (row 13) what was requested counts as desired */
 		const json_t *asked = desired ? field.desired : field.recorded;
-		if (attribute->create_only || (attribute->computed && !asked))
+		field.pinned = attribute->pinned && !asked;
+		if (attribute->create_only || (attribute->computed && !asked && !field.pinned))
 			continue;
-		fill_field(differ, &field, readable);
+		if (!field.pinned)
+			fill_field(differ, &field, readable);
 		g_array_append_val(fields, field);
 	}
 	return fields;

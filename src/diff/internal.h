@@ -4,6 +4,8 @@
 
 /* decide.md row 1b; row 1 itself makes no change */
 #define ROW_UNMANAGED 1
+/* what came with another resource and has no record */
+#define ROW_FOUND 21
 
 typedef struct {
 	const RgSchema *schema;
@@ -34,7 +36,8 @@ typedef struct {
 	bool unknown;			  /* want is known only after apply */
 	bool opaque;			  /* refers to a sensitive output */
 	bool readable;			  /* the cloud's value may be used */
-	bool has_refs;			  /* the desired value contains references */
+	bool pinned;   /* computed: the recorded value must hold; nothing else is set */
+	bool has_refs; /* the desired value contains references */
 } Field;
 
 /* Either may be NULL. Borrowed, GArray of Field. Everything that desired attributes refer to must
@@ -46,6 +49,10 @@ GHashTable *fields_table_new(void);
 /* decide.c: sets action, grade, row and attributes of a change whose dependencies are decided. */
 void decide(Differ *differ, RgChange *change);
 void change_stop(RgChange *change, RgGrade grade, int row, const char *note);
+/* Row 23: such a resource, at an address of its own, is deleted; NULL: it is only reported. It is
+ * then not unmanaged. */
+const RgResource *take_left_behind(Differ *differ, const char *address);
+void decide_left_behind(RgChange *change, const RgResource *stray);
 
 /* scope.c: --target, --exclude, --replace. false and plan.target-unknown. */
 bool scope_find(Differ *differ);

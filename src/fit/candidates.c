@@ -9,6 +9,7 @@ typedef struct {
 	const RgCandidatesInput *input;
 	const RgShape *shape;
 	const json_t *facts;
+	const char *home; /* the zone where the head is planned; NULL: a pool */
 	json_t *candidates, *left_out;
 } Pool;
 
@@ -34,7 +35,7 @@ static json_t *entry(const Pool *pool, const RgShape *as, const char *zone)
 		.zone = zone,
 		.image_id = rg_fit_image_of(pool->facts, as),
 		.indexes = none};
-	rg_fit_set_price(pool->input->cluster, NULL, &group);
+	rg_fit_set_price(pool->input->cluster, pool->facts, NULL, &group);
 	return rg_fit_node(pool->input->cluster, pool->facts, &group);
 }
 
@@ -54,7 +55,7 @@ static void leave_out(const Pool *pool, const RgShape *as, const RgDiags *found)
 	const char *why = rg_diags_count(found) ? rg_diags_get(found, 0)->summary : "?";
 	json_array_append_new(
 		pool->left_out, json_pack("{s:s, s:s, s:s}", "instance_type", as->type->name,
-					"market", rg_market_word(as->is_spot), "why", why));
+					"market", rg_fit_market_word(as), "why", why));
 }
 
 static bool admits(const Pool *pool, const RgShape *as, RgDiags *found)
@@ -63,7 +64,7 @@ static bool admits(const Pool *pool, const RgShape *as, RgDiags *found)
 	return rg_fit_policy_admits(
 		       input->cluster, input->shapes, as, input->limits, input->n_limits, found) &&
 	       rg_fit_check_image(pool->facts, as, found) &&
-	       rg_fit_compat_admits(input->cluster, as, pool->facts, found);
+	       rg_fit_compat_admits(input->cluster, input->shapes, as, pool->facts, found);
 }
 
 /* If all nodes of a pool must be in one zone, existing nodes determine it. */
@@ -72,6 +73,19 @@ static bool is_bound_elsewhere(const Pool *pool, unsigned made, const char *zone
 	const RgShape *shape = pool->shape;
 	return shape->gathered && made < rg_fit_count(shape->pool) &&
 	       !g_str_equal(shape->gathered, zone);
+}
+
+/* The head is near the first pool, or stays where it is known. */
+static void put_home_first(const Pool *pool, GPtrArray *zones)
+{
+	guint at = 0;
+	bool works = g_ptr_array_find_with_equal_func(zones, pool->home, g_str_equal, &at);
+	if (works)
+		g_ptr_array_remove_index(zones, at);
+	if (pool->input->head_stays)
+		g_ptr_array_set_size(zones, 0);
+	if (works)
+		g_ptr_array_insert(zones, 0, (void *)(uintptr_t)pool->home);
 }
 
 static void add_variant(const Pool *pool, const RgShape *as, unsigned made)
@@ -87,6 +101,8 @@ static void add_variant(const Pool *pool, const RgShape *as, unsigned made)
 	}
 	g_autoptr(GPtrArray) zones =
 		rg_fit_rank_zones(pool->input->shapes, pool->shape, as->type, pool->facts);
+	if (pool->home)
+		put_home_first(pool, zones);
 	for (guint i = 0; i < zones->len; i++) {
 		if (!is_bound_elsewhere(pool, made, zones->pdata[i]))
 			add_candidate(pool, as, zones->pdata[i]);
@@ -99,11 +115,22 @@ static gint by_rank(gconstpointer a, gconstpointer b)
 	return (*left)->rank < (*right)->rank ? -1 : (*left)->rank > (*right)->rank;
 }
 
+static const char *home_of(const RgCandidatesInput *input)
+{
+	size_t i;
+	const json_t *node;
+	json_array_foreach (json_object_get(input->fitted, "nodes"), i, node)
+		if (g_str_equal(rg_json_str(node, "role", ""), "head"))
+			return rg_json_str(json_object_get(node, "offer"), "zone", NULL);
+	return NULL;
+}
+
 static json_t *pool_json(const RgCandidatesInput *input, const RgShape *shape, unsigned made)
 {
 	const Pool pool = {.input = input,
 		.shape = shape,
 		.facts = json_object_get(input->fitted, "facts"),
+		.home = shape->pool->is_head ? home_of(input) : NULL,
 		.candidates = json_array(),
 		.left_out = json_array()};
 	g_autoptr(GPtrArray) order = g_ptr_array_new();

@@ -8,12 +8,14 @@ typedef struct {
 	const RgCluster *cluster;
 	RgShapes *shapes;
 	const json_t *fitted; /* of rg_fit */
-	const json_t *made;   /* {pool: number of its nodes that are created} */
+	const json_t *made;   /* {pool or "head": number of its nodes that are created} */
+	/* there are nodes that know the head by its address, which is one of its zone */
+	bool head_stays;
 	const RgLimits *limits;
 	size_t n_limits;
 } RgCandidatesInput;
 
-/* A new reference, of the pools in `made` in the order of the file:
+/* A new reference, of the head and the pools in `made` in the order of the file:
  *   [{"pool", "floor": nodes of the lowest indexes that are bought on demand,
  *     "whole": all of its created nodes are of one candidate,
  *     "candidates": [{"node": entry of the document's `nodes` without indexes,

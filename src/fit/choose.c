@@ -42,7 +42,8 @@ static bool check_type(const Choice *choice, const RgInstanceType *type)
 static bool check_market(const Choice *choice, const RgInstanceType *type)
 {
 	const RgPool *pool = choice->shape->pool;
-	g_autofree char *why = rg_offers_reject_market(choice->wish.market, type);
+	g_autofree char *why =
+		choice->wish.reserved ? NULL : rg_offers_reject_market(choice->wish.market, type);
 	if (!why)
 		return true;
 	RgDiag *diag = rg_diags_error(choice->diags, "fit.no-market", "%s is %s", type->name, why);
@@ -52,7 +53,7 @@ static bool check_market(const Choice *choice, const RgInstanceType *type)
 					   ? "remove `market`, or choose another type"
 					   : "write `market: spot`, or choose another type");
 	else
-		rg_diag_hint(diag, "raygpu does not support reservations yet; choose another type");
+		rg_diag_hint(diag, "write `market: {reservation: ID}`, or choose another type");
 	return false;
 }
 
@@ -130,7 +131,7 @@ static int by_nearness(gconstpointer left, gconstpointer right)
 	const RgOffer *a = *(RgOffer *const *)left, *b = *(RgOffer *const *)right;
 	if (a->nearness != b->nearness)
 		return a->nearness > b->nearness ? -1 : 1;
-	return strcmp(a->type->name, b->type->name);
+	return rg_instance_type_compare(a->type, b->type);
 }
 
 /* "p4d.24xlarge (8 GPUs, not 4), ...": the nearest ones. */
@@ -263,6 +264,19 @@ static const RgInstanceType *best_type(const Choice *choice, char **reason, unsi
 	return best->type;
 }
 
+/* What is reserved leaves no choice. */
+static const RgInstanceType *reserved_type(const Choice *choice, RgShape *shape, char **reason)
+{
+	const RgInstanceType *type =
+		rg_fit_reserved_type(choice->shapes, shape, &choice->wish, choice->diags);
+	if (!type || !check_type(choice, type) ||
+		!rg_fit_check_placement(shape->pool, type, choice->diags) ||
+		!rg_fit_check_rdma(shape->pool, type, choice->diags))
+		return NULL;
+	*reason = g_strdup_printf("of reservation %s", shape->pool->market.reservation);
+	return type;
+}
+
 RgWish rg_wish_of_pool(const RgCluster *cluster, const RgPool *pool, const RgCarbon *carbon)
 {
 	return (RgWish){.accelerators = pool->accelerators,
@@ -271,6 +285,7 @@ RgWish rg_wish_of_pool(const RgCluster *cluster, const RgPool *pool, const RgCar
 		.min_gbps = pool->min_gbps,
 		.placement = pool->placement,
 		.rdma = pool->rdma,
+		.reserved = pool->market.reservation != NULL,
 		.optimize = cluster->optimize,
 		.carbon = carbon};
 }
@@ -283,7 +298,9 @@ bool rg_fit_choose_type(RgShapes *shapes, const RgCluster *cluster, RgShape *sha
 	const char *pinned = NULL;
 	char *reason = NULL;
 	const RgInstanceType *type = NULL;
-	if (pool->instance_type) {
+	if (pool->market.reservation && shapes->reservations) {
+		type = reserved_type(&choice, shape, &reason);
+	} else if (pool->instance_type) {
 		type = named_type(&choice);
 		reason = g_strdup("named in the spec");
 	} else if (!shapes->reoptimize && (type = pinned_type(&choice, &pinned))) {

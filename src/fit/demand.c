@@ -1,16 +1,39 @@
 #include "fit/demand.h"
 #include <math.h>
-#include <string.h>
 
-/* Ray reserves 30 % of a node's memory for its object store and offers the rest (its default,
- * ray_constants.py). */
-#define MEMORY_SHARE 0.7
-#define NOT_KNOWN (INT64_MAX / 2) /* an unknown amount never rejects a task */
-enum { CPU, MEMORY, CUSTOM };
+#define NOT_KNOWN (INT64_MAX / 4) /* an unknown amount never rejects a task */
+#define MIB_PER_GIB 1024
 
 const RgShape *rg_demand_shape(const RgDemand *demand, unsigned pool)
 {
-	return demand->shapes->shapes->pdata[pool];
+	return pool < demand->shapes->shapes->len ? demand->shapes->shapes->pdata[pool]
+						  : demand->extra;
+}
+
+const RgWorkload *rg_demand_workload(const RgDemand *demand, unsigned task)
+{
+	return demand->cluster->workloads->pdata[task];
+}
+
+const RgBundle *rg_demand_bundle(const RgDemand *demand, unsigned task, unsigned part)
+{
+	return rg_demand_workload(demand, task)->bundles->pdata[part];
+}
+
+const char *rg_demand_why(const RgDemand *demand, unsigned task, unsigned pool)
+{
+	const RgPlaceProblem *problem = &demand->problem;
+	unsigned first = rg_place_first_part(problem, task);
+	for (unsigned i = 1; i < problem->tasks[task].n_parts; i++) {
+		if (problem->tasks[task].parts[i].on[pool].admitted)
+			return demand->why[(first + i) * problem->n_pools + pool];
+	}
+	return demand->why[first * problem->n_pools + pool];
+}
+
+bool rg_demand_is_packed(const RgWorkload *workload)
+{
+	return workload->gang && workload->nodes == 0 && !workload->has_bundles;
 }
 
 static void *keep(RgDemand *demand, void *memory)
@@ -19,168 +42,57 @@ static void *keep(RgDemand *demand, void *memory)
 	return memory;
 }
 
-static int64_t steps(double amount)
+int64_t rg_demand_steps(double amount)
 {
 	return (int64_t)ceil(amount * RG_PLACE_ONE - 1e-6);
 }
 
-/* ---- does it run there */
-
-static bool names_model(const RgShapes *shapes, const RgWorkload *workload, const RgGpuModel *gpu)
-{
-	for (size_t i = 0; workload->models[i] != NULL; i++) {
-		if (rg_gpus_is_model(
-			    rg_catalog_get_gpus(shapes->catalog), workload->models[i], gpu))
-			return true;
-	}
-	return false;
-}
-
-/* "value", "!value", "in(a,b)", "!in(a,b)"; a missing label has no value. */
-static bool selects(const char *selector, const char *value)
-{
-	bool negated = selector[0] == '!', found = false;
-	const char *wish = selector + negated;
-	if (!g_str_has_prefix(wish, "in(") || !g_str_has_suffix(wish, ")"))
-		return (g_strcmp0(wish, value) == 0) != negated;
-	g_autofree char *inside = g_strndup(wish + 3, strlen(wish) - 4);
-	g_auto(GStrv) words = g_strsplit(inside, ",", -1);
-	for (size_t i = 0; words[i] != NULL; i++)
-		found |= g_strcmp0(g_strstrip(words[i]), value) == 0;
-	return found != negated;
-}
-
-static char *judge_labels(const RgWorkload *workload, json_t *labels)
-{
-	const char *key;
-	json_t *selector;
-	json_object_foreach (workload->labels, key, selector) {
-		const char *value = rg_json_str(labels, key, NULL);
-		if (!selects(json_string_value(selector), value))
-			return g_strdup_printf("label %s is %s, not %s", key,
-				value ? value : "not there", json_string_value(selector));
-	}
-	return NULL;
-}
-
-static char *judge_gpu(
-	const RgWorkload *workload, const RgGpuModel *gpu, unsigned memory_gb, const RgShape *shape)
-{
-	if (!gpu)
-		return g_strdup("has no GPU");
-	if (gpu->compute_capability < workload->capability)
-		return g_strdup_printf("needs compute capability %u.%u; %s has %u.%u",
-			workload->capability / 10, workload->capability % 10, gpu->name,
-			gpu->compute_capability / 10, gpu->compute_capability % 10);
-	if (workload->gpu_memory_gb > memory_gb)
-		return g_strdup_printf("needs %g GB on one GPU; %s%s has %u GB",
-			workload->gpu_memory_gb, shape && shape->slices ? "a slice of " : "",
-			gpu->name, memory_gb);
-	if (shape && shape->slices && workload->gpus > 1)
-		return g_strdup("a program can use one MIG slice only");
-	return NULL;
-}
-
-/* Of one GPU: what is requested, but not less than its share of the memory or of the turns. */
-static void set_part(
-	const RgWorkload *workload, unsigned memory_gb, unsigned time_slices, RgPlaceNeed *need)
-{
-	int64_t part = steps(workload->gpus);
-	if (memory_gb > 0)
-		part = MAX(part, steps(workload->gpu_memory_gb / memory_gb));
-	if (time_slices > 0)
-		part = MAX(part, RG_PLACE_ONE / time_slices);
-	need->whole = part >= RG_PLACE_ONE;
-	need->part = need->whole > 0 ? 0 : (unsigned)part;
-}
-
-char *rg_demand_need(const RgWorkload *workload, const RgInstanceType *type, unsigned gpus,
-	unsigned memory_gb, const RgShape *shape, RgPlaceNeed *need)
-{
-	*need = (RgPlaceNeed){0};
-	char *why = workload->gpus > 0 ? judge_gpu(workload, type->gpu, memory_gb, shape) : NULL;
-	if (why)
-		return why;
-	if (workload->gpus >= 1)
-		need->whole = (unsigned)workload->gpus;
-	else if (workload->gpus > 0)
-		set_part(workload, memory_gb, shape ? shape->pool->share.time_slices : 0, need);
-	if (need->whole > gpus)
-		return g_strdup_printf(
-			"needs %u GPUs on one node; %s has %u", need->whole, type->name, gpus);
-	if (type->vcpus && workload->cpus > type->vcpus)
-		return g_strdup_printf("needs %g CPUs on one node; %s has %u", workload->cpus,
-			type->name, type->vcpus);
-	if (type->memory_gib > 0 && (double)workload->memory_gib > type->memory_gib * MEMORY_SHARE)
-		return g_strdup_printf("needs %" G_GINT64_FORMAT
-				       " GiB of memory on one node; Ray offers %.0f of %s",
-			workload->memory_gib, floor(type->memory_gib * MEMORY_SHARE), type->name);
-	need->admitted = true;
-	return NULL;
-}
-
-static char *judge_resources(
-	const RgDemand *demand, const RgWorkload *workload, const RgPlacePool *pool)
-{
-	for (guint i = CUSTOM; i < demand->amounts->len; i++) {
-		const char *name = demand->amounts->pdata[i];
-		const json_t *wish = json_object_get(workload->resources, name);
-		if (wish && steps(json_number_value(wish)) > pool->amounts[i])
-			return g_strdup_printf("needs %g of resource %s on one node; it has %g",
-				json_number_value(wish), name,
-				(double)pool->amounts[i] / RG_PLACE_ONE);
-	}
-	return NULL;
-}
-
-static char *judge(RgDemand *demand, const RgWorkload *workload, unsigned p, RgPlaceNeed *need)
-{
-	const RgShape *shape = rg_demand_shape(demand, p);
-	json_auto_t *labels = rg_fit_labels(demand->cluster, shape, NULL);
-	const RgGpuModel *gpu = shape->type->gpu;
-	char *why = NULL;
-	if (workload->pools &&
-		!g_strv_contains((const char *const *)workload->pools, shape->pool->name))
-		return g_strdup("not named by pool");
-	if ((why = judge_labels(workload, labels)))
-		return why;
-	if (workload->models && gpu && !names_model(demand->shapes, workload, gpu))
-		return g_strdup_printf("its GPU is %s", gpu->name);
-	why = rg_demand_need(workload, shape->type, rg_fit_ray_gpus(shape),
-		rg_fit_gpu_memory_gb(shape), shape, need);
-	if (!why)
-		why = judge_resources(demand, workload, &demand->problem.pools[p]);
-	need->admitted = !why;
-	/* it would run there if the pool had any */
-	if (!why && shape->pool->nodes_max == 0)
-		why = g_strdup("has no nodes");
-	return why;
-}
-
 /* ---- the problem */
+
+static void name_amounts_of(RgDemand *demand, const RgBundle *bundle)
+{
+	const char *name;
+	json_t *value;
+	json_object_foreach (bundle->resources, name, value) {
+		if (!g_ptr_array_find_with_equal_func(demand->amounts, name, g_str_equal, NULL))
+			g_ptr_array_add(demand->amounts, g_strdup(name));
+	}
+}
 
 static void name_amounts(RgDemand *demand)
 {
 	static const char *const own[] = {"CPU", "memory"};
 	for (size_t i = 0; i < G_N_ELEMENTS(own); i++)
 		g_ptr_array_add(demand->amounts, g_strdup(own[i]));
-	const GPtrArray *workloads = demand->cluster->workloads;
-	for (guint w = 0; w < workloads->len; w++) {
-		const RgWorkload *workload = workloads->pdata[w];
-		const char *name;
-		json_t *value;
-		json_object_foreach (workload->resources, name, value) {
-			if (!g_ptr_array_find_with_equal_func(
-				    demand->amounts, name, g_str_equal, NULL))
-				g_ptr_array_add(demand->amounts, g_strdup(name));
-		}
+	for (guint w = 0; w < demand->cluster->workloads->len; w++) {
+		const GPtrArray *bundles = rg_demand_workload(demand, w)->bundles;
+		for (guint i = 0; i < bundles->len; i++)
+			name_amounts_of(demand, bundles->pdata[i]);
 	}
+}
+
+/* Pools with equal GPUs, or equal slices, have the same number. */
+static unsigned kind_of(const RgDemand *demand, unsigned pool, const RgPlacePool *pools)
+{
+	const RgShape *shape = rg_demand_shape(demand, pool);
+	g_autofree char *slice = rg_fit_slice_word(shape);
+	unsigned last = 0;
+	if (!shape->type->gpu)
+		return 0;
+	for (unsigned p = 0; p < pool; p++) {
+		const RgShape *other = rg_demand_shape(demand, p);
+		g_autofree char *word = rg_fit_slice_word(other);
+		if (other->type->gpu == shape->type->gpu && g_strcmp0(word, slice) == 0)
+			return pools[p].kind;
+		last = MAX(last, pools[p].kind);
+	}
+	return last + 1;
 }
 
 static void make_pools(RgDemand *demand)
 {
 	RgPlaceProblem *problem = &demand->problem;
-	problem->n_pools = demand->shapes->shapes->len;
+	problem->n_pools = demand->shapes->shapes->len + (demand->extra != NULL);
 	problem->n_amounts = demand->amounts->len;
 	RgPlacePool *pools = keep(demand, g_new0(RgPlacePool, problem->n_pools));
 	for (unsigned p = 0; p < problem->n_pools; p++) {
@@ -188,21 +100,24 @@ static void make_pools(RgDemand *demand)
 		json_auto_t *resources = rg_fit_resources(shape);
 		int64_t *has = keep(demand, g_new0(int64_t, problem->n_amounts));
 		const RgInstanceType *type = shape->type;
-		has[CPU] = type->vcpus ? (int64_t)type->vcpus * RG_PLACE_ONE : NOT_KNOWN;
-		has[MEMORY] = type->memory_gib > 0
-				      ? (int64_t)(type->memory_gib * MEMORY_SHARE * RG_PLACE_ONE)
-				      : NOT_KNOWN;
-		for (unsigned i = CUSTOM; i < problem->n_amounts; i++) {
+		has[RG_AMOUNT_CPU] = type->vcpus ? (int64_t)type->vcpus * RG_PLACE_ONE : NOT_KNOWN;
+		has[RG_AMOUNT_MEMORY] =
+			type->memory_gib > 0 ? rg_fit_ray_memory_mib(shape) : NOT_KNOWN;
+		for (unsigned i = RG_AMOUNT_CUSTOM; i < problem->n_amounts; i++) {
 			const char *name = demand->amounts->pdata[i];
-			has[i] = steps(json_number_value(json_object_get(resources, name)));
+			has[i] = rg_demand_steps(
+				json_number_value(json_object_get(resources, name)));
 		}
-		pools[p] = (RgPlacePool){shape->pool->nodes_max, rg_fit_ray_gpus(shape), has};
+		pools[p] = (RgPlacePool){.nodes = shape->pool->nodes_max,
+			.gpus = rg_fit_ray_gpus(shape),
+			.kind = kind_of(demand, p, pools),
+			.amounts = has};
 	}
 	problem->pools = pools;
 }
 
-/* Which pool is better for a GPU task: the one with smaller and fewer GPUs, which leaves the large
- * ones for tasks that need them; for CPU work, one without GPUs. */
+/* Which pool is filled first: the one with smaller and fewer GPUs, which leaves the large ones for
+ * workloads that need them; for CPU work, one without GPUs. */
 static bool is_modest(const RgDemand *demand, unsigned a, unsigned b)
 {
 	const RgShape *x = rg_demand_shape(demand, a), *y = rg_demand_shape(demand, b);
@@ -225,44 +140,80 @@ static unsigned *order_pools(RgDemand *demand)
 	return order;
 }
 
-static void make_task(RgDemand *demand, unsigned t, RgPlaceTask *task, const unsigned *order)
+/* `part`: its index among those of all tasks. */
+static RgPlacePart make_part(
+	RgDemand *demand, const RgWorkload *workload, const RgBundle *bundle, unsigned part)
 {
 	const RgPlaceProblem *problem = &demand->problem;
-	const RgWorkload *workload = demand->cluster->workloads->pdata[t];
 	RgPlaceNeed *needs = keep(demand, g_new0(RgPlaceNeed, problem->n_pools));
 	int64_t *takes = keep(demand, g_new0(int64_t, problem->n_amounts));
 	for (unsigned p = 0; p < problem->n_pools; p++)
-		demand->why[t * problem->n_pools + p] = judge(demand, workload, p, &needs[p]);
-	takes[CPU] = steps(workload->cpus);
-	takes[MEMORY] = workload->memory_gib * RG_PLACE_ONE;
-	for (unsigned i = CUSTOM; i < problem->n_amounts; i++)
-		takes[i] = steps(json_number_value(
-			json_object_get(workload->resources, demand->amounts->pdata[i])));
-	bool packed = workload->gang && workload->nodes == 0;
-	*task = (RgPlaceTask){.units = packed ? 1 : workload->replicas,
-		.bundles = packed ? workload->replicas : MAX(workload->nodes, 1),
-		.spread = workload->nodes > 0,
-		.on = needs,
-		.amounts = takes,
-		.order = order};
+		demand->why[part * problem->n_pools + p] =
+			rg_demand_judge(demand, workload, bundle, p, &needs[p]);
+	takes[RG_AMOUNT_CPU] = rg_demand_steps(bundle->cpus);
+	takes[RG_AMOUNT_MEMORY] = bundle->memory_gib * MIB_PER_GIB;
+	for (unsigned i = RG_AMOUNT_CUSTOM; i < problem->n_amounts; i++)
+		takes[i] = rg_demand_steps(json_number_value(
+			json_object_get(bundle->resources, demand->amounts->pdata[i])));
+	return (RgPlacePart){bundle->count, needs, takes};
 }
 
-RgDemand *rg_demand_new(const RgCluster *cluster, const RgShapes *shapes)
+static RgPlaceAlike alike_of(const RgWorkload *workload)
+{
+	bool gpus = false;
+	for (guint i = 0; i < workload->bundles->len; i++)
+		gpus |= ((const RgBundle *)workload->bundles->pdata[i])->gpus > 0;
+	if (!gpus || !workload->same_gpu || !rg_workload_is_group(workload))
+		return RG_PLACE_ANY;
+	return workload->gang ? RG_PLACE_ALL_ALIKE : RG_PLACE_UNIT_ALIKE;
+}
+
+static void make_task(RgDemand *demand, unsigned t, RgPlaceTask *task, unsigned *part)
+{
+	static const RgPlaceStrategy strategies[] = {[RG_STRATEGY_PACK] = RG_PLACE_PACK,
+		[RG_STRATEGY_SPREAD] = RG_PLACE_SPREAD,
+		[RG_STRATEGY_STRICT_PACK] = RG_PLACE_STRICT_PACK,
+		[RG_STRATEGY_STRICT_SPREAD] = RG_PLACE_STRICT_SPREAD};
+	const RgWorkload *workload = rg_demand_workload(demand, t);
+	bool packed = rg_demand_is_packed(workload);
+	RgPlacePart *parts = keep(demand, g_new0(RgPlacePart, workload->bundles->len));
+	for (guint i = 0; i < workload->bundles->len; i++)
+		parts[i] = make_part(demand, workload, workload->bundles->pdata[i], (*part)++);
+	if (packed)
+		parts[0].count = workload->replicas;
+	*task = (RgPlaceTask){.units = packed ? 1 : workload->replicas,
+		.n_parts = workload->bundles->len,
+		.parts = parts,
+		.strategy = strategies[workload->strategy],
+		.alike = alike_of(workload)};
+}
+
+static unsigned count_parts(const RgCluster *cluster)
+{
+	unsigned parts = 0;
+	for (guint i = 0; i < cluster->workloads->len; i++)
+		parts += ((const RgWorkload *)cluster->workloads->pdata[i])->bundles->len;
+	return parts;
+}
+
+RgDemand *rg_demand_new(const RgCluster *cluster, const RgShapes *shapes, const RgShape *extra)
 {
 	RgDemand *demand = g_new0(RgDemand, 1);
 	demand->cluster = cluster;
 	demand->shapes = shapes;
+	demand->extra = extra;
 	demand->amounts = g_ptr_array_new_with_free_func(g_free);
 	demand->owned = g_ptr_array_new_with_free_func(g_free);
 	name_amounts(demand);
 	make_pools(demand);
 	RgPlaceProblem *problem = &demand->problem;
+	demand->why = g_new0(char *, (size_t)count_parts(cluster) * problem->n_pools + 1);
+	RgPlaceTask *tasks = keep(demand, g_new0(RgPlaceTask, cluster->workloads->len + 1));
+	unsigned part = 0;
+	for (unsigned t = 0; t < cluster->workloads->len; t++)
+		make_task(demand, t, &tasks[t], &part);
+	problem->order = order_pools(demand);
 	problem->n_tasks = cluster->workloads->len;
-	demand->why = g_new0(char *, (size_t)problem->n_tasks * problem->n_pools + 1);
-	RgPlaceTask *tasks = keep(demand, g_new0(RgPlaceTask, MAX(problem->n_tasks, 1)));
-	const unsigned *order = order_pools(demand);
-	for (unsigned t = 0; t < problem->n_tasks; t++)
-		make_task(demand, t, &tasks[t], order);
 	problem->tasks = tasks;
 	return demand;
 }
@@ -271,7 +222,8 @@ void rg_demand_free(RgDemand *demand)
 {
 	if (!demand)
 		return;
-	for (size_t i = 0; i < (size_t)demand->problem.n_tasks * demand->problem.n_pools; i++)
+	size_t reasons = (size_t)count_parts(demand->cluster) * demand->problem.n_pools;
+	for (size_t i = 0; i < reasons; i++)
 		g_free(demand->why[i]);
 	g_free(demand->why);
 	g_ptr_array_unref(demand->amounts);
@@ -279,15 +231,63 @@ void rg_demand_free(RgDemand *demand)
 	g_free(demand);
 }
 
-uint64_t rg_demand_alone(const RgPlaceProblem *problem, const RgWorkload *workload, unsigned task)
+/* The largest number of replicas that fit as one unit. */
+static uint64_t packed_alone(
+	const RgPlaceProblem *problem, unsigned task, unsigned most, bool *sure)
 {
-	if (!workload->gang || workload->nodes > 0)
-		return rg_place_alone(problem, task);
-	/* a group that may share nodes counts as that many single ones */
-	RgPlaceTask single = problem->tasks[task];
-	single.bundles = 1;
-	RgPlaceProblem one = *problem;
-	one.tasks = &single;
-	one.n_tasks = 1;
-	return rg_place_alone(&one, 0);
+	RgPlacePart part = problem->tasks[task].parts[0];
+	RgPlaceTask one = problem->tasks[task];
+	RgPlaceProblem small = *problem;
+	one.parts = &part;
+	small.tasks = &one;
+	small.n_tasks = 1;
+	unsigned low = 0, high = most;
+	while (low < high) {
+		bool certain;
+		part.count = low + (high - low + 1) / 2;
+		if (rg_place_alone_surely(&small, 0, &certain) > 0)
+			low = part.count;
+		else
+			high = part.count - 1;
+		*sure &= certain;
+	}
+	return low;
+}
+
+uint64_t rg_demand_alone(
+	const RgPlaceProblem *problem, const RgWorkload *workload, unsigned task, bool *sure)
+{
+	*sure = true;
+	return rg_demand_is_packed(workload)
+		       ? packed_alone(problem, task, 2 * workload->replicas, sure)
+		       : rg_place_alone_surely(problem, task, sure);
+}
+
+uint64_t rg_demand_gpu_room(const RgDemand *demand, unsigned task, unsigned part, unsigned pool)
+{
+	const RgPlaceNeed *need = &demand->problem.tasks[task].parts[part].on[pool];
+	unsigned gpus = demand->problem.pools[pool].gpus;
+	if (need->part > 0)
+		return (uint64_t)gpus * (RG_PLACE_ONE / need->part);
+	return need->whole > 0 ? gpus / need->whole : 0;
+}
+
+char *rg_demand_binds(const RgDemand *demand, unsigned task, unsigned part, unsigned pool)
+{
+	const RgPlacePart *bundle = &demand->problem.tasks[task].parts[part];
+	const RgPlaceNeed *need = &bundle->on[pool];
+	bool gpus = need->whole > 0 || need->part > 0;
+	uint64_t least = gpus ? rg_demand_gpu_room(demand, task, part, pool) : G_MAXUINT64;
+	const char *name = gpus ? "GPU" : NULL;
+	for (unsigned i = 0; i < demand->problem.n_amounts; i++) {
+		if (bundle->amounts[i] == 0)
+			continue;
+		uint64_t room =
+			(uint64_t)(demand->problem.pools[pool].amounts[i] / bundle->amounts[i]);
+		if (room < least) {
+			least = room;
+			name = demand->amounts->pdata[i];
+		}
+	}
+	return g_strdup(name);
 }

@@ -33,7 +33,7 @@ json_t *rg_fit_merge_facts(const RgShapes *shapes, const json_t *facts, const js
 	json_t *merged = json_pack("{s:O, s:O}", "images", images, "offerings", offerings);
 	/* Zones and the module's own document: from the reply, with the settings that it answers,
 	 * or as known before. */
-	static const char *const members[] = {"zones", "module"};
+	static const char *const members[] = {"zones", "zone_ids", "module"};
 	bool answered = json_is_array(json_object_get(facts, "zones"));
 	const json_t *from = answered ? facts : shapes->moved ? NULL : known;
 	for (size_t i = 0; i < G_N_ELEMENTS(members); i++) {
@@ -41,6 +41,8 @@ json_t *rg_fit_merge_facts(const RgShapes *shapes, const json_t *facts, const js
 		if (value)
 			json_object_set(merged, members[i], value);
 	}
+	if (json_object_size(shapes->reservations))
+		json_object_set(merged, "reservations", shapes->reservations);
 	if (shapes->settings)
 		json_object_set(merged, "settings", shapes->settings);
 	return merged;

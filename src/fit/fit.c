@@ -105,7 +105,7 @@ static GPtrArray *make_groups(const Fit *fit, const RgShape *shape, const char *
 		like.as = shape->nodes[i].as;
 		like.image_id = shape->nodes[i].image_id ? shape->nodes[i].image_id
 							 : rg_fit_image_of(fit->facts, like.as);
-		rg_fit_set_price(fit->cluster, &shape->nodes[i], &like);
+		rg_fit_set_price(fit->cluster, fit->facts, &shape->nodes[i], &like);
 		RgFitGroup *group = find_group(groups, &like);
 		if (!group) {
 			group = g_memdup2(&like, sizeof like);
@@ -147,7 +147,8 @@ static void add_nodes(const Fit *fit, const RgShape *shape, const char *chosen, 
 	}
 	if (dear)
 		warn_above_limit(fit, dear->as, dear);
-	if (unpriced) {
+	/* no shape of such a provider has a price, which the plan's sums say */
+	if (unpriced && !unpriced->as->type->rank) {
 		RgDiag *diag = rg_diags_warning(fit->diags, "catalog.no-price",
 			"no %sprice is known for %s in %s", unpriced->as->is_spot ? "spot " : "",
 			unpriced->as->type->name, place_of(fit->cluster));
@@ -183,9 +184,9 @@ static json_t *document(const Fit *fit, const char *lineage, json_t *nodes)
 		json_object_set_new(ray, "registry",
 			json_pack("{s:s, s:s}", "username", cluster->ray.registry_user,
 				"password_secret", cluster->ray.registry_secret));
-	return json_pack("{s:i, s:s, s:s?, s:o, s:o, s:O, s:o, s:O}", "format", 1, "cluster",
+	return json_pack("{s:i, s:s, s:s?, s:o, s:o, s:O, s:o, s:O, s:O*}", "format", 1, "cluster",
 		cluster->name, "lineage", lineage, "scope", scope, "labels", labels, "facts",
-		fit->facts, "ray", ray, "nodes", nodes);
+		fit->facts, "ray", ray, "nodes", nodes, "jobs", cluster->jobs);
 }
 
 json_t *rg_fit(const RgCluster *cluster, const RgShapes *shapes, const json_t *facts,

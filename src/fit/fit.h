@@ -8,7 +8,10 @@
  *    "nodes": {"head" or "POOL/INDEX":
  *        {"instance_type": text, "zone": text, "image_key": text, "image_id": text,
  *         "price_microusd_hour": integer or null, "price_date": text or null,
- *         "price_quality": text or null, "reason": text or null}},
+ *         "price_quality": text or null, "reason": text or null, "market": text, absent: on-demand,
+ *         "reservation": id, absent: none}},
+ *    "reservations": {id: facts of the provider's `resolve`, null if there is no such}; absent:
+ *        nobody asked, so that the pools' types are chosen as without a reservation,
  *    "settings": the spec's provider settings on which the facts depend; absent: none,
  *    "zone_maps": [those whose keys are the allowed zones]; absent: none,
  *    "image": the rules of the provider's schema.json; absent: none,

@@ -1,7 +1,9 @@
 /* Inside fit: shapes.c fills, facts.c merges, zone.c chooses, fit.c writes the document. */
 #pragma once
 #include "catalog/carbon.h"
+#include "catalog/compat.h"
 #include "catalog/mig.h"
+#include "fit/offers.h"
 #include "fit/policy.h"
 
 typedef struct RgShape RgShape;
@@ -19,14 +21,16 @@ struct RgShape {
 	const RgPool *pool;
 	const RgInstanceType *type;
 	bool is_spot;
-	char *reason;		  /* why this type; NULL: an older state's pin, which has none */
-	unsigned preference;	  /* which of the accelerators asked for it has, from 0 */
-	const char *image_key;	  /* borrowed from the pool, or static */
-	const char *pinned_image; /* image id of the lowest pinned node, for new ones */
-	RgFitNode *nodes;	  /* rg_fit_count of the pool */
-	unsigned homeless;	  /* nodes without a zone yet */
-	const char *gathered;	  /* zone of a pool with a placement and nodes; NULL: none */
-	GHashTable *nodes_in;	  /* zone -> number of nodes that keep it; keys borrowed */
+	const json_t *reservation; /* the facts of its pool's; NULL: none, or not known */
+	char *reason;		   /* why this type; NULL: an older state's pin, which has none */
+	unsigned preference;	   /* which of the accelerators asked for it has, from 0 */
+	const char *image_key;	   /* borrowed from the pool, or static */
+	char *ray_image;	   /* instead of the cluster's default one; NULL: that one */
+	const char *pinned_image;  /* image id of the lowest pinned node, for new ones */
+	RgFitNode *nodes;	   /* rg_fit_count of the pool */
+	unsigned homeless;	   /* nodes without a zone yet */
+	const char *gathered;	   /* zone of a pool with a placement and nodes; NULL: none */
+	GHashTable *nodes_in;	   /* zone -> number of nodes that keep it; keys borrowed */
 	GPtrArray *slices; /* of each GPU, RgMigProfile* borrowed from the catalog; NULL: whole */
 	unsigned starts[RG_MIG_MAX_SLICES]; /* where each lies */
 	GPtrArray *variants; /* RgShape*: the same pool with other types or on the other market */
@@ -35,12 +39,15 @@ struct RgShape {
 };
 
 struct RgShapes {
+	const RgCluster *cluster;
 	const RgCatalog *catalog;
 	GPtrArray *shapes; /* RgShape*: head, then pools in the order of the file */
 	json_t *settings, *zone_maps, *image; /* of the pins; NULL: none */
+	json_t *reservations;		      /* of the pins; NULL: not asked about */
 	bool moved; /* the pinned facts were resolved with other settings */
 	json_t *request;
-	RgMig *mig;	   /* opened when a pool requests it */
+	RgMig *mig; /* opened when a pool requests it */
+	RgCompat *compat;
 	RgCarbon *carbon;  /* opened if the spec optimizes for it */
 	bool reoptimize;   /* pinned types are ignored */
 	bool renew_images; /* pinned images are ignored */
@@ -67,18 +74,24 @@ bool rg_fit_admits_market(const RgPool *pool, unsigned index, bool is_spot);
  * the pool requires. */
 RgShape *rg_fit_variant(RgShapes *shapes, RgShape *shape, const RgInstanceType *type, bool is_spot);
 /* Makes all variants that may stand in for the shape: type by type in the order of preference, each
- * on the pool's market, then on the one that it falls back to. */
+ * on the pool's market, then on the one that it falls back to. Nothing stands in for a
+ * reservation. */
 void rg_fit_open(RgShapes *shapes, const RgCluster *cluster, RgShape *shape);
-void rg_fit_choose_image_key(RgShape *shape);
+/* What the shape's nodes boot: the key of the node image and, if the spec leaves it to raygpu, the
+ * container image. */
+void rg_fit_choose_images(const RgShapes *shapes, RgShape *shape);
 
-/* offers.c: the price assumed for a spot node of the zone: the zone's own if the catalog has one,
- * else that of the region's most expensive zone, because a cloud that names zones differently for
- * each account reveals the zone only after the purchase. NULL: none is known. */
+/* offers.c: the price assumed for a spot node of the zone, by its name in the price table: the
+ * zone's own if the catalog has one, else that of the region's most expensive zone. NULL: none is
+ * known. */
 const RgPrice *rg_fit_spot_price(const RgInstanceType *type, const char *region, const char *zone);
 
 /* Whether NVIDIA's open kernel modules support the GPU: they are for Turing and later (NVIDIA's
  * driver README, "Open Linux Kernel Modules"); older GPUs need the proprietary ones. */
 bool rg_fit_takes_open_driver(const RgInstanceType *type);
+/* Whether it supports nothing else: Blackwell and Grace Hopper (NVIDIA's announcement of driver
+ * R560). */
+bool rg_fit_needs_open_driver(const RgInstanceType *type);
 
 /* Facts of the reply merged over those of the pins, reduced to what the shapes use; new
  * reference. */
@@ -90,6 +103,15 @@ bool rg_fit_check_placement(const RgPool *pool, const RgInstanceType *type, RgDi
 bool rg_fit_check_rdma(const RgPool *pool, const RgInstanceType *type, RgDiags *diags);
 /* A pool with a placement or RDMA is in one zone: nodes pinned elsewhere become homeless. */
 void rg_fit_gather(RgShape *shape);
+
+/* reservation.c: the type of the pool's reservation, if the pool admits it; NULL with fit.* at the
+ * spec's lines. Sets the shape's reservation. */
+const RgInstanceType *rg_fit_reserved_type(
+	const RgShapes *shapes, RgShape *shape, const RgWish *wish, RgDiags *diags);
+/* Whether the pool's nodes may be there, by its list and its reservation. */
+bool rg_fit_admits_zone(const RgShape *shape, const char *zone);
+/* How the pool's nodes are bought, in the document's word. */
+const char *rg_fit_market_word(const RgShape *shape);
 
 bool rg_fit_has_zone(const json_t *facts, const char *zone);
 /* Whether nodes can be placed in the zone, and the type is offered there as far as the facts
@@ -115,7 +137,8 @@ typedef struct {
 /* Their entry of `nodes`, without `boot`; a new reference. */
 json_t *rg_fit_node(const RgCluster *cluster, const json_t *facts, const RgFitGroup *group);
 /* Pinned for nodes that stay as they are, today's for all others; `node` may be NULL. */
-void rg_fit_set_price(const RgCluster *cluster, const RgFitNode *node, RgFitGroup *group);
+void rg_fit_set_price(
+	const RgCluster *cluster, const json_t *facts, const RgFitNode *node, RgFitGroup *group);
 /* Of a new node: that of its like, else today's. Borrowed. */
 const char *rg_fit_image_of(const json_t *facts, const RgShape *shape);
 /* False with fit.bad-facts, fit.image-arch or fit.disk-too-small. */
@@ -129,6 +152,10 @@ unsigned rg_fit_ray_gpus(const RgShape *shape);
 /* The marketed size of each; of different slices the smallest, because Ray cannot distinguish
  * them. */
 unsigned rg_fit_gpu_memory_gb(const RgShape *shape);
+/* The same as the GPU reports it: what requests in GiB are compared with. */
+double rg_fit_gpu_memory_gib(const RgShape *shape);
+/* Main memory of a node that Ray offers to tasks, in MiB. */
+int64_t rg_fit_ray_memory_mib(const RgShape *shape);
 /* "1g.5gb", "mixed", or NULL without slices. g_free the result. */
 char *rg_fit_slice_word(const RgShape *shape);
 /* New references; without the zone's label if `zone` is NULL. */
@@ -140,5 +167,5 @@ json_t *rg_fit_share_json(const RgShape *shape);
 /* policy.c, compat.c: of one shape or variant alone; findings go into `diags`, which is empty. */
 bool rg_fit_policy_admits(const RgCluster *cluster, const RgShapes *shapes, const RgShape *shape,
 	const RgLimits *limits, size_t n, RgDiags *diags);
-bool rg_fit_compat_admits(
-	const RgCluster *cluster, const RgShape *shape, const json_t *facts, RgDiags *diags);
+bool rg_fit_compat_admits(const RgCluster *cluster, const RgShapes *shapes, const RgShape *shape,
+	const json_t *facts, RgDiags *diags);

@@ -1,4 +1,5 @@
 /* One entry of the document's `nodes`: what a node is bought as, and what it gets. */
+#include <math.h>
 #include "fit/internal.h"
 
 static const json_t *image_facts(const json_t *facts, const RgShape *shape)
@@ -43,12 +44,22 @@ const char *rg_fit_image_of(const json_t *facts, const RgShape *shape)
 				   : rg_json_str(image_facts(facts, shape), "id", "");
 }
 
-void rg_fit_set_price(const RgCluster *cluster, const RgFitNode *node, RgFitGroup *group)
+/* As the price table calls it; the same unless the cloud names zones differently for each account.
+ */
+static const char *zone_id(const json_t *facts, const char *zone)
+{
+	return zone ? rg_json_str(json_object_get(facts, "zone_ids"), zone, zone) : NULL;
+}
+
+void rg_fit_set_price(
+	const RgCluster *cluster, const json_t *facts, const RgFitNode *node, RgFitGroup *group)
 {
 	const RgShape *shape = group->as;
 	const json_t *pin = node ? node->pin : NULL;
-	bool same_market = g_str_equal(
-		rg_json_str(pin, "market", "on-demand"), rg_market_word(shape->is_spot));
+	bool same_market =
+		g_str_equal(rg_json_str(pin, "market", "on-demand"), rg_fit_market_word(shape)) &&
+		g_strcmp0(rg_json_str(pin, "reservation", NULL), shape->pool->market.reservation) ==
+			0;
 	bool stays = node && node->same_type && same_market && node->zone && node->image_id;
 	const json_t *pinned = json_object_get(pin, "price_microusd_hour");
 	group->price = RG_MONEY_UNKNOWN;
@@ -61,10 +72,14 @@ void rg_fit_set_price(const RgCluster *cluster, const RgFitNode *node, RgFitGrou
 		group->reason = rg_json_str(pin, "reason", NULL);
 		return;
 	}
+	if (rg_json_bool(shape->reservation, "prepaid", false)) {
+		group->price = 0;
+		return;
+	}
 	const RgPrice *price =
-		shape->is_spot
-			? rg_fit_spot_price(shape->type, cluster->provider.region, group->zone)
-			: rg_catalog_find_price(shape->type, cluster->provider.region);
+		shape->is_spot ? rg_fit_spot_price(shape->type, cluster->provider.region,
+					 zone_id(facts, group->zone))
+			       : rg_catalog_find_price(shape->type, cluster->provider.region);
 	if (price) {
 		group->price = price->microusd_hour;
 		group->price_date = price->date;
@@ -79,6 +94,12 @@ static json_t *size_json(double value)
 	return (double)whole == value ? json_integer(whole) : json_real(value);
 }
 
+/* MiB as GiB with two decimals. */
+static json_t *gib_json(unsigned mib)
+{
+	return size_json(round(mib / 1024.0 * 100) / 100);
+}
+
 static json_t *offer_json(const RgFitGroup *group)
 {
 	const RgShape *shape = group->as;
@@ -88,14 +109,19 @@ static json_t *offer_json(const RgFitGroup *group)
 	json_t *offer = json_object();
 	json_object_set_new(offer, "instance_type", json_string(type->name));
 	json_object_set_new(offer, "zone", json_string(group->zone));
-	json_object_set_new(offer, "market", json_string(rg_market_word(shape->is_spot)));
+	json_object_set_new(offer, "market", json_string(rg_fit_market_word(shape)));
+	if (market->reservation)
+		json_object_set_new(offer, "reservation", json_string(market->reservation));
+	json_t *start = json_object_get(shape->reservation, "start_s");
+	if (start && g_str_equal(rg_json_str(shape->reservation, "state", ""), "planned"))
+		json_object_set(offer, "start_s", start);
 	if (shape->is_spot && market->max_microusd > 0)
 		json_object_set_new(
 			offer, "max_price_microusd_hour", json_integer(market->max_microusd));
 	rg_json_set_str(offer, "gpu", gpu ? gpu->ray_type : NULL);
 	json_object_set_new(offer, "gpus", json_integer(type->gpus));
 	json_object_set_new(
-		offer, "gpu_memory_gib", gpu ? size_json(type->gpu_memory_gib) : json_null());
+		offer, "gpu_memory_gib", gpu ? gib_json(type->gpu_memory_mib) : json_null());
 	json_object_set_new(offer, "vcpus", type->vcpus ? json_integer(type->vcpus) : json_null());
 	json_object_set_new(offer, "memory_gib",
 		type->memory_gib > 0 ? size_json(type->memory_gib) : json_null());
@@ -162,13 +188,22 @@ json_t *rg_fit_node(const RgCluster *cluster, const json_t *facts, const RgFitGr
 		group->image_id, "root_device", root);
 	bool numbered = !pool->is_head && !pool->is_elastic;
 	json_t *document = json_pack(
-		"{s:s, s:s, s:s, s:o, s:o, s:o, s:o, s:o*, s:o, s:o, s:o, s:o*, s:o*}", "pool",
-		pool->name, "role", pool->is_head ? "head" : "worker", "origin", pool->origin,
-		"indexes", numbered ? json_incref(group->indexes) : json_null(), "offer",
-		offer_json(group), "image", image, "disk", disk_json(facts, shape), "network",
-		network, "labels", rg_fit_labels(cluster, shape, group->zone), "resources",
-		rg_fit_resources(shape), "env", env, "share", rg_fit_share_json(shape), "health",
-		health_json(pool, shape->type));
+		"{s:s, s:s, s:s, s:o, s:o, s:o, s:o, s:o*, s:o, s:o, s:o, s:o*, s:o*, s:O*}",
+		"pool", pool->name, "role", pool->is_head ? "head" : "worker", "origin",
+		pool->origin, "indexes", numbered ? json_incref(group->indexes) : json_null(),
+		"offer", offer_json(group), "image", image, "disk", disk_json(facts, shape),
+		"network", network, "labels", rg_fit_labels(cluster, shape, group->zone),
+		"resources", rg_fit_resources(shape), "env", env, "share", rg_fit_share_json(shape),
+		"health", health_json(pool, shape->type), "prepare", pool->prepare);
+	if (pool->gang)
+		json_object_set_new(document, "gang", json_true());
+	if (pool->max_unavailable > 1 || pool->max_surge)
+		json_object_set_new(document, "replace",
+			pool->max_surge ? json_pack("{s:i}", "max_surge", (int)pool->max_surge)
+					: json_pack("{s:i}", "max_unavailable",
+						  (int)pool->max_unavailable));
+	if (shape->ray_image)
+		rg_json_set_str(document, "ray_image", shape->ray_image);
 	if (pool->is_elastic)
 		json_object_update_new(document, json_pack("{s:i, s:i}", "min", (int)pool->nodes,
 							 "max", (int)pool->nodes_max));

@@ -59,7 +59,7 @@ static void add(const Search *search, const RgPlace *place, const char *region,
 		offer->carbon = rg_carbon_hour(search->wish->carbon, place->provider, type, region);
 	if (!offer->rejected && offer->state == RG_OFFER_NONE)
 		offer->rejected = g_strdup("not offered there");
-	if (!offer->rejected)
+	if (!offer->rejected && !search->wish->reserved)
 		offer->rejected = rg_offers_reject_market(search->wish->market, type);
 	if (!offer->rejected)
 		offer->rejected = reject_price(search->wish, offer);
@@ -134,7 +134,34 @@ static int compare_places(const RgOffer *a, const RgOffer *b)
 	int order = strcmp(a->provider, b->provider);
 	if (order == 0)
 		order = strcmp(a->region, b->region);
-	return order != 0 ? order : strcmp(a->type->name, b->type->name);
+	return order != 0 ? order : rg_instance_type_compare(a->type, b->type);
+}
+
+/* Of this many GPUs, so that nodes with 1 to 16 are compared without rounding. */
+#define SHARE 720720
+
+static RgMerit merit_of(const Search *search, const RgOffer *offer)
+{
+	RgMerit merit = rg_offer_merit(offer);
+	int64_t part = search->wish->any_count ? SHARE / CLAMP(offer->type->gpus, 1, SHARE) : 1;
+	if (merit.microusd_hour != INT64_MAX)
+		merit.microusd_hour *= part;
+	if (merit.carbon_mg_hour != INT64_MAX)
+		merit.carbon_mg_hour *= part;
+	return merit;
+}
+
+/* Unknown prices and types without GPUs last. */
+static int compare_per_gpu(const RgOffer *a, const RgOffer *b)
+{
+	const bool known[] = {a->price != RG_MONEY_UNKNOWN && a->type->gpus > 0,
+		b->price != RG_MONEY_UNKNOWN && b->type->gpus > 0};
+	if (known[0] != known[1])
+		return known[1] - known[0];
+	if (!known[0])
+		return 0;
+	double x = (double)a->price / a->type->gpus, y = (double)b->price / b->type->gpus;
+	return (x > y) - (x < y);
 }
 
 static int compare(gconstpointer left, gconstpointer right, gpointer data)
@@ -142,11 +169,11 @@ static int compare(gconstpointer left, gconstpointer right, gpointer data)
 	const RgOffer *a = *(RgOffer *const *)left, *b = *(RgOffer *const *)right;
 	if ((a->rejected != NULL) != (b->rejected != NULL))
 		return a->rejected ? 1 : -1;
-	if (a->rejected)
-		return compare_places(a, b);
 	const Search *search = data;
-	RgMerit x = rg_offer_merit(a), y = rg_offer_merit(b);
-	int order = rg_merit_compare(search->wish->optimize, &search->least[a->preference], &x, &y);
+	RgMerit x = merit_of(search, a), y = merit_of(search, b);
+	int order = a->rejected ? compare_per_gpu(a, b)
+				: rg_merit_compare(search->wish->optimize,
+					  &search->least[a->preference], &x, &y);
 	return order != 0 ? order : compare_places(a, b);
 }
 
@@ -165,7 +192,7 @@ GPtrArray *rg_offers_find(const RgWish *wish, const RgPlace *places, size_t n)
 		search.least[i] = rg_merit_worst();
 	for (guint i = 0; i < search.offers->len; i++) {
 		const RgOffer *offer = search.offers->pdata[i];
-		RgMerit merit = rg_offer_merit(offer);
+		RgMerit merit = merit_of(&search, offer);
 		if (!offer->rejected)
 			rg_merit_note_least(&search.least[offer->preference], &merit);
 	}

@@ -21,8 +21,11 @@ typedef struct {
 	bool placement;		       /* can be placed as a cluster */
 	bool rdma;		       /* has RDMA adapters */
 	bool any_arch;		       /* not only x86_64, which the default images are for */
+	/* no count means any, not 1; offers are compared by their price and carbon per GPU */
+	bool any_count;
 	RgOptimize optimize;
 	const RgCarbon *carbon; /* NULL: no carbon figures are known */
+	bool reserved;		/* in a reservation: on whatever market it is sold */
 	bool rejected;		/* list the rejected ones too */
 } RgWish;
 
@@ -38,10 +41,11 @@ typedef struct {
 	unsigned nearness;   /* how close a rejected one came: more is closer */
 } RgOffer;
 
-/* RgOffer*: the matching ones, best first, then the rejected ones by provider, region and type.
- * Order: the first requested accelerator; offers with a price in the data, then those with only a
- * row, then the rest; the request's optimize; then price, provider, region, type. An unknown price
- * counts as the type's lowest anywhere, an unknown carbon figure as the worst. */
+/* RgOffer*: the matching ones, best first, then the rejected ones by price per GPU, provider,
+ * region and type. Order: the first requested accelerator; offers with a price in the data, then
+ * those with only a row, then the rest; the request's optimize; then price, provider, region, type.
+ * An unknown price counts as the type's lowest anywhere, an unknown carbon figure as the worst.
+ * With `any_count`, price and carbon are those of one GPU. */
 GPtrArray *rg_offers_find(const RgWish *wish, const RgPlace *places, size_t n);
 
 RgMerit rg_offer_merit(const RgOffer *offer);

@@ -1,159 +1,310 @@
-/* All placements of a small problem; remembers what was already tried. */
+/* Whether all items have a place, by a complete search.
+ *
+ * Pools are filled one after the other, those of one kind of GPU in a row; equal nodes are counted,
+ * not tried one by one. Of all placements only the one is looked for that is lexicographically
+ * largest, each pool's nodes in descending order of what they run. Hence without loss
+ *   - a node runs no more than the one before it in its pool (equal nodes are not permuted);
+ *   - each node takes all that fits beside what it has, because a bundle could move there from a
+ *     later node, which makes the placement larger.
+ * A state (pool, its empty nodes, what is left) that failed needs no second look, whatever the
+ * node before it runs: a placement of the rest with a larger node would, sorted, come earlier in
+ * the search, where it would have been found. Nor does a state that has more left
+ * (place_tried.c).
+ * Groups on GPUs of one kind are dealt out kind by kind: when the first pool of a kind is entered,
+ * it is decided how many units of each such task run on that kind. So all divisions share what was
+ * learned, and one budget.
+ * What cannot fit is cut off early: capacity of nodes, GPUs and other resources, counted for all
+ * items that compete for the same pools. */
 #include <string.h>
-#include "fit/place_internal.h"
+#include "fit/place_search.h"
 
-/* Above this the answer is "not found", not "does not exist". */
-#define MAX_STEPS 20000
+static bool place_rest(RgSearch *search, unsigned at, unsigned nodes, const unsigned *last);
 
-typedef struct {
-	const RgPlaceProblem *problem;
-	unsigned *order;
-	GHashTable *seen; /* GBytes of (task, unit, layout) that failed */
-	unsigned steps;
-	bool sure;
-	RgLayout *found;
-	RgPlaced *placed;
-} Search;
-
-static bool go(Search *search, const RgLayout *layout, unsigned at, unsigned unit);
-
-static int compare_nodes(gconstpointer a, gconstpointer b, gpointer data)
+static bool is_done(const RgSearch *search)
 {
-	const RgNodes *x = *(RgNodes *const *)a, *y = *(RgNodes *const *)b;
-	if (x->pool != y->pool)
-		return x->pool < y->pool ? -1 : 1;
-	return memcmp(x->state, y->state, rg_state_width(data, x->pool) * sizeof x->state[0]);
+	for (unsigned i = 0; i < search->n; i++) {
+		if (search->left[i] > 0 || rg_search_later(search, i) > 0)
+			return false;
+	}
+	return true;
 }
 
-static GBytes *key_of(const RgLayout *layout, unsigned at, unsigned unit)
+/* ---- what was tried */
+
+/* A state in which something is at most what it is in another cannot be harder: what is left, and
+ * the complements of nodes and of bundles that a node may have. */
+static void set_state(RgSearch *search, unsigned nodes)
 {
-	g_autoptr(GPtrArray) sorted = g_ptr_array_copy(layout->groups, NULL, NULL);
-	g_ptr_array_set_free_func(sorted, NULL);
-	g_ptr_array_sort_with_data(sorted, compare_nodes, (gpointer)(uintptr_t)layout->problem);
-	GByteArray *key = g_byte_array_new();
-	unsigned place[] = {at, unit};
-	g_byte_array_append(key, (const guint8 *)place, sizeof place);
-	for (guint i = 0; i < sorted->len; i++) {
-		const RgNodes *nodes = sorted->pdata[i];
-		size_t bytes = rg_state_width(layout->problem, nodes->pool) * sizeof(int64_t);
-		g_byte_array_append(key, (const guint8 *)nodes, (guint)(sizeof *nodes + bytes));
+	unsigned *state = search->state;
+	*state++ = UINT_MAX - nodes;
+	for (unsigned i = 0; i < search->n; i++) {
+		const RgItem *item = &search->items[i];
+		*state++ = search->left[i];
+		*state++ = item->dealt && search->left[i] > 0 ? UINT_MAX - item->most : 0;
 	}
-	return g_byte_array_free_to_bytes(key);
+	memcpy(state, search->units, search->problem->n_tasks * sizeof *state);
 }
 
-/* A single bundle on each group, and on each GPU that makes a difference. */
-static bool try_single(Search *search, const RgLayout *layout, unsigned at, unsigned unit)
+static GBytes *key_of(RgSearch *search, unsigned at, unsigned nodes)
 {
-	unsigned task = search->order[at];
-	const RgPlaceProblem *problem = search->problem;
-	for (guint i = 0; i < layout->groups->len; i++) {
-		const RgNodes *nodes = layout->groups->pdata[i];
-		const RgPlaceNeed *need = &problem->tasks[task].on[nodes->pool];
-		int devices = need->part > 0 ? (int)problem->pools[nodes->pool].gpus : 1;
-		for (int d = 0; d < devices; d++) {
-			if (d > 0 && nodes->state[d] == nodes->state[d - 1])
-				continue;
-			g_autoptr(RgLayout) next = rg_layout_copy(layout);
-			RgNodes *target = next->groups->pdata[i];
-			size_t bytes = rg_state_width(problem, nodes->pool) * sizeof(int64_t);
-			g_autofree int64_t *state = g_memdup2(nodes->state, MAX(bytes, 1));
-			if (!rg_state_add(next, nodes->pool, task, need->part > 0 ? d : -1, state))
-				continue;
-			rg_layout_set(next, target, state);
-			if (go(search, next, at, unit + 1)) {
-				search->placed->bundles[task * problem->n_pools + nodes->pool]++;
-				return true;
-			}
-		}
-	}
+	set_state(search, nodes);
+	search->state[search->width] = at;
+	return g_bytes_new(search->state, (search->width + 1) * sizeof search->state[0]);
+}
+
+/* ---- the nodes of one pool */
+
+/* `count` of the nodes run `n`; then the rest. */
+static bool take(RgSearch *search, unsigned at, unsigned nodes, const unsigned *n, unsigned count)
+{
+	RgPlacedNodes *placed = g_malloc0(sizeof *placed + search->n * sizeof placed->bundles[0]);
+	placed->pool = search->order[at];
+	placed->nodes = count;
+	memcpy(placed->bundles, n, search->n * sizeof n[0]);
+	g_ptr_array_add(search->found, placed);
+	for (unsigned i = 0; i < search->n; i++)
+		search->left[i] -= count * n[i];
+	if (place_rest(search, at, nodes - count, placed->bundles))
+		return true;
+	for (unsigned i = 0; i < search->n; i++)
+		search->left[i] += count * n[i];
+	g_ptr_array_set_size(search->found, (gint)search->found->len - 1);
 	return false;
 }
 
-/* The bundles of one unit that spreads: `left` more nodes, from group `from` on. Nodes are selected
- * in `layout` as it was before the unit, and changed in `next`. */
-static bool try_spread(Search *search, const RgLayout *layout, unsigned at, unsigned unit,
-	unsigned *picks, guint from, unsigned left)
+/* Whether another item that is left fits beside `n`. */
+static bool has_room(RgSearch *search, unsigned pool, unsigned *n)
 {
-	unsigned task = search->order[at];
-	const RgPlaceProblem *problem = search->problem;
-	if (left == 0) {
-		g_autoptr(RgLayout) next = rg_layout_copy(layout);
-		g_autoptr(GPtrArray) targets = g_ptr_array_copy(next->groups, NULL, NULL);
-		g_ptr_array_set_free_func(targets, NULL);
-		for (guint i = 0; i < targets->len; i++) {
-			if (picks[i] > 0)
-				rg_layout_add(next, targets->pdata[i], picks[i], task, 1);
-		}
-		if (!go(search, next, at, unit + 1))
-			return false;
-		for (guint i = 0; i < layout->groups->len; i++) {
-			const RgNodes *nodes = layout->groups->pdata[i];
-			search->placed->bundles[task * problem->n_pools + nodes->pool] += picks[i];
-		}
-		return true;
-	}
-	if (from == layout->groups->len)
-		return false;
-	const RgNodes *nodes = layout->groups->pdata[from];
-	/* does not try which GPU of a node a fraction goes to */
-	search->sure &= problem->tasks[task].on[nodes->pool].part == 0;
-	unsigned most = rg_nodes_room(layout, nodes, task) > 0 ? MIN(nodes->count, left) : 0;
-	for (unsigned take = most + 1; take-- > 0;) {
-		picks[from] = take;
-		if (try_spread(search, layout, at, unit, picks, from + 1, left - take))
+	for (unsigned i = 0; i < search->n; i++) {
+		if (n[i] >= search->left[i] || rg_search_room_on(search, i, pool) <= n[i])
+			continue;
+		n[i]++;
+		bool holds = rg_node_holds(&search->check, pool, n);
+		n[i]--;
+		if (holds)
 			return true;
 	}
-	picks[from] = 0;
 	return false;
 }
 
-static bool branch(Search *search, const RgLayout *layout, unsigned at, unsigned unit)
+static bool take_some(RgSearch *search, unsigned at, unsigned nodes, unsigned *n)
 {
-	const RgPlaceTask *task = &search->problem->tasks[search->order[at]];
-	if (!task->spread || task->bundles == 1)
-		return try_single(search, layout, at, unit);
-	g_autofree unsigned *picks = g_new0(unsigned, layout->groups->len + 1);
-	return try_spread(search, layout, at, unit, picks, 0, task->bundles);
+	unsigned most = nodes;
+	bool none = true;
+	for (unsigned i = 0; i < search->n; i++) {
+		none &= n[i] == 0;
+		if (n[i] > 0)
+			most = MIN(most, search->left[i] / n[i]);
+	}
+	if (none || has_room(search, search->order[at], n))
+		return false;
+	for (unsigned count = most; count > 0 && search->steps > 0; count--) {
+		if (take(search, at, nodes, n, count))
+			return true;
+	}
+	return false;
 }
 
-/* Units of a task are counted one by one. Units that must run together but may share nodes count as
- * single ones here, because all are required. */
-static bool go(Search *search, const RgLayout *layout, unsigned at, unsigned unit)
+/* Numbers of the items from `i` on, large ones first, below those of `last`. `tied`: so far they
+ * are equal to them. */
+static bool try_node(RgSearch *search, unsigned at, unsigned nodes, const unsigned *last,
+	unsigned *n, unsigned i, bool tied)
 {
-	const RgPlaceProblem *problem = search->problem;
-	if (at == problem->n_tasks) {
-		search->found = rg_layout_copy(layout);
-		return true;
+	unsigned pool = search->order[at];
+	while (i < search->n && (search->left[i] == 0 || rg_search_room_on(search, i, pool) == 0)) {
+		if (tied && last[i] > 0)
+			tied = false;
+		i++;
 	}
-	const RgPlaceTask *task = &problem->tasks[search->order[at]];
-	unsigned units = task->spread ? task->units : task->units * task->bundles;
-	if (unit == units)
-		return go(search, layout, at + 1, 0);
-	g_autoptr(GBytes) key = key_of(layout, at, unit);
-	if (g_hash_table_contains(search->seen, key))
+	if (search->steps == 0)
 		return false;
-	if (search->steps++ >= MAX_STEPS) {
+	search->steps--;
+	if (i == search->n)
+		return !tied && take_some(search, at, nodes, n);
+	unsigned limit = MIN(search->left[i], rg_search_room_on(search, i, pool));
+	unsigned most = rg_node_most(&search->check, pool, n, i, limit);
+	if (tied)
+		most = MIN(most, last[i]);
+	for (unsigned take = most + 1; take-- > 0;) {
+		n[i] = take;
+		bool good = try_node(search, at, nodes, last, n, i + 1, tied && take == last[i]);
+		n[i] = 0;
+		if (good)
+			return true;
+	}
+	return false;
+}
+
+static bool takes_any(const RgSearch *search, unsigned pool)
+{
+	for (unsigned i = 0; i < search->n; i++) {
+		if (search->left[i] > 0 && rg_search_room_on(search, i, pool) > 0)
+			return true;
+	}
+	return false;
+}
+
+/* `last`: what the node before runs, of the same pool. */
+static bool fill_pool(RgSearch *search, unsigned at, unsigned nodes, const unsigned *last)
+{
+	if (!rg_search_is_possible(search, at, nodes))
+		return false;
+	if (search->steps == 0) {
 		search->sure = false;
 		return false;
 	}
-	if (branch(search, layout, at, unit))
+	search->steps--;
+	g_autoptr(GBytes) key = key_of(search, at, nodes);
+	if (rg_tried_has(&search->tried, at, key))
+		return false;
+	g_autofree unsigned *n = g_new0(unsigned, search->n);
+	if (try_node(search, at, nodes, last, n, 0, last != NULL))
 		return true;
-	g_hash_table_add(search->seen, g_steal_pointer(&key));
+	if (search->steps > 0)
+		rg_tried_add(&search->tried, at, key);
+	else
+		search->sure = false;
 	return false;
 }
 
-RgLayout *rg_place_search(const RgPlaceProblem *problem, RgPlaced *placed, bool *sure)
+/* ---- kind by kind */
+
+/* Units of the task that the pools of this kind have room for. */
+static unsigned most_units(const RgSearch *search, unsigned at, unsigned task)
 {
-	Search search = {.problem = problem, .sure = true, .placed = placed};
-	search.order = rg_place_order(problem);
-	search.seen = g_hash_table_new_full(
-		g_bytes_hash, g_bytes_equal, (GDestroyNotify)g_bytes_unref, NULL);
-	g_autoptr(RgLayout) start = rg_layout_new(problem);
-	go(&search, start, 0, 0);
-	for (unsigned t = 0; search.found && t < problem->n_tasks; t++)
-		placed->units[t] = problem->tasks[t].units;
-	*sure = search.sure;
-	g_hash_table_unref(search.seen);
-	g_free(search.order);
-	return search.found;
+	const RgPlaceProblem *problem = search->problem;
+	uint64_t most = search->units[task];
+	for (unsigned i = 0; i < search->n; i++) {
+		const RgItem *item = &search->items[i];
+		uint64_t room = 0;
+		if (item->task != task || !item->dealt)
+			continue;
+		for (unsigned k = at; k < problem->n_pools; k++) {
+			unsigned p = search->order[k];
+			if (problem->pools[p].kind == rg_search_kind_at(search, at))
+				room += (uint64_t)problem->pools[p].nodes *
+					search->room[i * problem->n_pools + p];
+		}
+		most = MIN(most, room / item->per_unit);
+	}
+	return (unsigned)most;
+}
+
+/* Moves units from those that follow to this kind. `most` of them on one node, if they spread;
+ * returns what it was. */
+static unsigned set_units(
+	RgSearch *search, unsigned task, unsigned left, unsigned here, unsigned most)
+{
+	unsigned before = 0;
+	search->units[task] = left;
+	for (unsigned i = 0; i < search->n; i++) {
+		RgItem *item = &search->items[i];
+		if (item->task != task || !item->dealt)
+			continue;
+		search->left[i] = here * item->per_unit;
+		before = item->most;
+		if (item->most > 0)
+			item->most = MAX(most, 1);
+	}
+	return before;
+}
+
+/* Kinds are preferred in the order of their numbers. */
+static bool better_follows(const RgSearch *search, unsigned at)
+{
+	for (unsigned k = at + 1; k < search->problem->n_pools; k++) {
+		unsigned kind = rg_search_kind_at(search, k);
+		if (kind > 0 && kind < rg_search_kind_at(search, at) &&
+			search->problem->pools[search->order[k]].nodes > 0)
+			return true;
+	}
+	return false;
+}
+
+static bool deal_out(RgSearch *search, unsigned at, unsigned task)
+{
+	const RgPlaceProblem *problem = search->problem;
+	unsigned nodes = problem->pools[search->order[at]].nodes;
+	while (task < problem->n_tasks && search->units[task] == 0)
+		task++;
+	if (task == problem->n_tasks)
+		return rg_search_is_possible(search, at, nodes) &&
+		       place_rest(search, at, nodes, NULL);
+	unsigned units = search->units[task], most = most_units(search, at, task);
+	bool whole = problem->tasks[task].alike == RG_PLACE_ALL_ALIKE;
+	bool few_first = better_follows(search, at);
+	for (unsigned k = 0; k <= most; k++) {
+		unsigned now = few_first ? k : most - k;
+		if (whole && now > 0 && now < units)
+			continue;
+		if (search->steps == 0) {
+			search->sure = false;
+			return false;
+		}
+		search->steps--;
+		unsigned before = set_units(search, task, units - now, now, now);
+		if (deal_out(search, at, task + 1))
+			return true;
+		set_units(search, task, units, 0, before);
+	}
+	return false;
+}
+
+/* The first pool of a kind. */
+static bool enter_kind(RgSearch *search, unsigned at)
+{
+	unsigned nodes = search->problem->pools[search->order[at]].nodes;
+	unsigned where = search->problem->n_pools + at;
+	for (unsigned i = 0; i < search->n; i++) {
+		if (search->items[i].dealt && search->left[i] > 0)
+			return false;
+	}
+	if (rg_search_kind_at(search, at) == 0)
+		return place_rest(search, at, nodes, NULL);
+	g_autoptr(GBytes) key = key_of(search, where, nodes);
+	if (rg_tried_has(&search->tried, where, key))
+		return false;
+	if (deal_out(search, at, 0))
+		return true;
+	if (search->steps > 0)
+		rg_tried_add(&search->tried, where, key);
+	return false;
+}
+
+static bool place_rest(RgSearch *search, unsigned at, unsigned nodes, const unsigned *last)
+{
+	if (is_done(search))
+		return true;
+	while (nodes == 0 || !takes_any(search, search->order[at])) {
+		at++;
+		last = NULL;
+		if (at == search->problem->n_pools)
+			return false;
+		if (rg_search_kind_at(search, at) != rg_search_kind_at(search, at - 1))
+			return enter_kind(search, at);
+		nodes = search->problem->pools[search->order[at]].nodes;
+	}
+	return fill_pool(search, at, nodes, last);
+}
+
+static GPtrArray *search_all(RgSearch *search, unsigned *steps, bool *sure)
+{
+	rg_search_begin(search);
+	bool good = is_done(search);
+	if (!good && search->problem->n_pools > 0)
+		good = enter_kind(search, 0);
+	*sure = search->sure && search->check.sure;
+	*steps = search->steps;
+	if (!good)
+		g_clear_pointer(&search->found, g_ptr_array_unref);
+	rg_search_end(search);
+	return search->found;
+}
+
+GPtrArray *rg_place_search(const RgPlaceProblem *problem, const RgItem *items, unsigned n_items,
+	unsigned *steps, bool *sure)
+{
+	RgSearch search = {
+		.problem = problem, .given = items, .n = n_items, .steps = *steps, .sure = true};
+	return search_all(&search, steps, sure);
 }

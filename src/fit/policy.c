@@ -129,8 +129,9 @@ static void check_pool(Check *check, const RgShape *shape)
 	check_thing(check, &types, shape->type->name, NULL, pool->shape_source, whose);
 	if (gpu)
 		check_thing(check, &accelerators, gpu->name, gpu, pool->shape_source, whose);
-	check_thing(check, &markets, rg_market_word(shape->is_spot), NULL,
-		pool->market.is_spot ? pool->market.source : pool->source, whose);
+	bool chosen = pool->market.is_spot || pool->market.reservation;
+	check_thing(check, &markets, rg_fit_market_word(shape), NULL,
+		chosen ? pool->market.source : pool->source, whose);
 	if (shape->is_spot && pool->market.floor > 0)
 		check_thing(
 			check, &markets, rg_market_word(false), NULL, pool->market.source, whose);
@@ -144,15 +145,34 @@ static void check_pool(Check *check, const RgShape *shape)
 	}
 }
 
+/* Ray's autoscaler may grow an elastic pool to its max at any time. */
+static unsigned most_nodes(const RgCluster *cluster)
+{
+	unsigned nodes = cluster->head->nodes;
+	for (guint i = 0; i < cluster->pools->len; i++) {
+		const RgPool *pool = cluster->pools->pdata[i];
+		nodes += MAX(pool->nodes, pool->nodes_max);
+	}
+	return nodes;
+}
+
+uint64_t rg_fit_policy_room(
+	const RgCluster *cluster, const RgLimits *limits, size_t n, uint64_t most)
+{
+	double nodes = most_nodes(cluster);
+	for (size_t i = 0; i < n; i++) {
+		const json_t *rule = rg_json_at(limits[i].view, "/policy/max_nodes");
+		double allowed = json_number_value(rule);
+		if (json_is_number(rule))
+			most = MIN(most, allowed > nodes ? (uint64_t)(allowed - nodes) : 0);
+	}
+	return most;
+}
+
 static void check_nodes(Check *check)
 {
 	const json_t *most = rule_of(check, "max_nodes");
-	/* Ray's autoscaler may grow an elastic pool to its max at any time. */
-	unsigned nodes = check->cluster->head->nodes;
-	for (guint i = 0; i < check->cluster->pools->len; i++) {
-		const RgPool *pool = check->cluster->pools->pdata[i];
-		nodes += MAX(pool->nodes, pool->nodes_max);
-	}
+	unsigned nodes = most_nodes(check->cluster);
 	/* a count may be written as 40.0, which is an integer to JSON Schema */
 	if (!most || nodes <= json_number_value(most))
 		return;

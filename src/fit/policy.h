@@ -9,3 +9,7 @@
 /* false if anything is not allowed. */
 bool rg_fit_check_policy(const RgCluster *cluster, const RgShapes *shapes, const RgLimits *limits,
 	size_t n, RgDiags *diags);
+
+/* How many nodes may be added to the cluster, at most `most`. */
+uint64_t rg_fit_policy_room(
+	const RgCluster *cluster, const RgLimits *limits, size_t n, uint64_t most);

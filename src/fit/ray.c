@@ -1,4 +1,5 @@
 /* What Ray sees of a node: its GPUs or slices, labels and resources. */
+#include <math.h>
 #include <string.h>
 #include "fit/internal.h"
 
@@ -15,6 +16,32 @@ unsigned rg_fit_gpu_memory_gb(const RgShape *shape)
 	for (guint i = 0; i < shape->slices->len; i++)
 		least = MIN(least, ((const RgMigProfile *)shape->slices->pdata[i])->memory_gb);
 	return least;
+}
+
+double rg_fit_gpu_memory_gib(const RgShape *shape)
+{
+	const RgGpuModel *gpu = shape->type->gpu;
+	unsigned mib = gpu ? gpu->memory_mib : 0;
+	for (guint i = 0; shape->slices && i < shape->slices->len; i++)
+		mib = MIN(mib, ((const RgMigProfile *)shape->slices->pdata[i])->memory_mib);
+	return mib / 1024.0;
+}
+
+/* Ray's arithmetic (python/ray/_private/resource_and_label_spec.py, _resolve_memory_resources;
+ * before Ray 2.50 resource_spec.py): the object store gets 30 % of the available memory, at most
+ * 200e9 bytes and at most 95 % of /dev/shm, if that is more than 10e9 bytes; tasks get the rest.
+ * start-ray makes /dev/shm 30 % of the node's memory (src/boot/conf.c). Available is what the
+ * kernel shows, less what the container itself uses. The last two are estimates: on Linux, 64 bytes
+ * a page of 4 KiB (1.6 %), firmware and the kernel take about 2.5 %; Ray's own processes 0.75 GiB,
+ * with the head's 1 GiB more. */
+int64_t rg_fit_ray_memory_mib(const RgShape *shape)
+{
+	const double mib = 1024 * 1024;
+	double nominal = shape->type->memory_gib * 1024;
+	double available = nominal * 0.975 - (shape->pool->is_head ? 1792 : 768);
+	double shm = MAX(10e9 / mib, ceil(nominal * 0.3) * 0.95);
+	double store = MIN(MIN(available * 0.3, 200e9 / mib), shm);
+	return MAX((int64_t)(available - store), 0);
 }
 
 /* "1g.5gb+me" in the form that Ray's labels and resources, and Kubernetes, allow: "1g.5gb.me". */
@@ -107,5 +134,7 @@ json_t *rg_fit_share_json(const RgShape *shape)
 			(int)rg_fit_ray_gpus(shape));
 	if (share->time_slices > 0)
 		return json_pack("{s:i}", "time_slices", (int)share->time_slices);
+	if (share->of && *share->of)
+		return json_pack("{s:s}", "of", share->of);
 	return NULL;
 }

@@ -79,28 +79,28 @@ static bool names_model(const RgAccelerator *asked, const RgGpus *gpus, const Rg
 	return !asked->names;
 }
 
-/* Of `nearness`: the host, then the model, then its requirements, then their number, then the
- * network, then the region. */
-enum { NEAR_HOST, NEAR_MODEL, NEAR_BOUND, NEAR_COUNT, NEAR_NETWORK, NEAR_REGION };
+/* Of `nearness`: nothing, then a supported host, then the model, then its requirements, then their
+ * number, then the network, then the region. */
+enum { NEAR_NOT, NEAR_HOST, NEAR_MODEL, NEAR_BOUND, NEAR_COUNT, NEAR_NETWORK, NEAR_REGION };
 
-static RgVerdict judge_accelerator(
-	const RgAccelerator *asked, const RgGpus *gpus, const RgInstanceType *type)
+static RgVerdict judge_accelerator(const RgWish *wish, const RgAccelerator *asked,
+	const RgGpus *gpus, const RgInstanceType *type)
 {
 	const RgGpuModel *model = type->gpu;
 	if (!names_model(asked, gpus, model)) {
 		g_autofree char *names = g_strjoinv(" or ", asked->names);
-		return (RgVerdict){
-			g_strdup_printf("%s, not %s", model->name, names), 0, NEAR_MODEL};
+		return (RgVerdict){g_strdup_printf("%s, not %s", model->name, names), 0, NEAR_HOST};
 	}
 	char *why = reject_bound(&asked->memory_gb, model->memory_gb, 1, " GB a GPU");
 	if (!why)
-		why = reject_bound(&asked->memory_gib, type->gpu_memory_gib, 1, " GiB a GPU");
+		why = reject_bound(
+			&asked->memory_gib, type->gpu_memory_mib / 1024.0, 1, " GiB a GPU");
 	if (!why)
 		why = reject_bound(
 			&asked->capability, model->compute_capability, 10, " compute capability");
 	if (why)
 		return (RgVerdict){why, 0, NEAR_BOUND};
-	if (type->gpus == asked->count)
+	if (type->gpus == asked->count || (wish->any_count && !asked->counted))
 		return (RgVerdict){NULL, 0, NEAR_NETWORK};
 	why = g_strdup_printf(
 		"%u GPU%s, not %u", type->gpus, type->gpus == 1 ? "" : "s", asked->count);
@@ -110,9 +110,10 @@ static RgVerdict judge_accelerator(
 /* The first accelerator that the type satisfies, else the one that it comes closest to. */
 static RgVerdict judge_gpus(const RgWish *wish, const RgGpus *gpus, const RgInstanceType *type)
 {
-	RgVerdict nearest = {NULL, 0, wish->accelerators ? NEAR_HOST : NEAR_NETWORK};
+	RgVerdict nearest = {NULL, 0, wish->accelerators ? NEAR_NOT : NEAR_NETWORK};
 	for (guint i = 0; wish->accelerators && i < wish->accelerators->len; i++) {
-		RgVerdict verdict = judge_accelerator(wish->accelerators->pdata[i], gpus, type);
+		RgVerdict verdict =
+			judge_accelerator(wish, wish->accelerators->pdata[i], gpus, type);
 		verdict.preference = i;
 		if (verdict.why && verdict.nearness <= nearest.nearness) {
 			g_free(verdict.why);
@@ -126,9 +127,21 @@ static RgVerdict judge_gpus(const RgWish *wish, const RgGpus *gpus, const RgInst
 	return nearest;
 }
 
+static bool asks_by_name(const RgWish *wish, const RgGpus *gpus, const RgGpuModel *model)
+{
+	for (guint i = 0; model && wish->accelerators && i < wish->accelerators->len; i++) {
+		const RgAccelerator *asked = wish->accelerators->pdata[i];
+		if (asked->names && names_model(asked, gpus, model))
+			return true;
+	}
+	return false;
+}
+
 RgVerdict rg_offers_judge(const RgWish *wish, const RgGpus *gpus, const RgInstanceType *type)
 {
-	RgVerdict verdict = {reject_host(wish, type), 0, NEAR_HOST};
+	RgVerdict verdict = {reject_host(wish, type), 0, NEAR_NOT};
+	if (verdict.why && asks_by_name(wish, gpus, type->gpu))
+		verdict.nearness = NEAR_MODEL;
 	if (verdict.why)
 		return verdict;
 	verdict = judge_gpus(wish, gpus, type);

@@ -1,5 +1,7 @@
 #include <string.h>
+#include "base/version.h"
 #include "fit/internal.h"
+#include "spec/ray_image.h"
 
 char *rg_fit_pin_key(const char *pool, bool is_head, unsigned index)
 {
@@ -13,6 +15,7 @@ static void free_shape(void *data)
 	g_clear_pointer(&shape->slices, g_ptr_array_unref);
 	g_clear_pointer(&shape->variants, g_ptr_array_unref);
 	g_free(shape->nodes);
+	g_free(shape->ray_image);
 	g_free(shape->reason);
 	g_free(shape);
 }
@@ -25,9 +28,11 @@ void rg_fit_shapes_free(RgShapes *shapes)
 	json_decref(shapes->settings);
 	json_decref(shapes->zone_maps);
 	json_decref(shapes->image);
+	json_decref(shapes->reservations);
 	json_decref(shapes->request);
 	rg_mig_free(shapes->mig);
 	rg_carbon_free(shapes->carbon);
+	rg_compat_free(shapes->compat);
 	g_free(shapes);
 }
 
@@ -52,8 +57,14 @@ bool rg_fit_takes_open_driver(const RgInstanceType *type)
 	return !type->gpu || type->gpu->compute_capability >= 75;
 }
 
-/* By the pool's list, and by the zones for which the provider's settings are given. */
-static bool is_admitted(const RgShapes *shapes, const RgPool *pool, const char *zone)
+bool rg_fit_needs_open_driver(const RgInstanceType *type)
+{
+	unsigned capability = type->gpu ? type->gpu->compute_capability : 0;
+	return capability >= 100 || (capability >= 90 && g_str_equal(type->arch, "arm64"));
+}
+
+/* By the pool, and by the zones for which the provider's settings are given. */
+static bool is_admitted(const RgShapes *shapes, const RgShape *shape, const char *zone)
 {
 	size_t i;
 	json_t *map;
@@ -61,7 +72,7 @@ static bool is_admitted(const RgShapes *shapes, const RgPool *pool, const char *
 		if (!json_object_get(map, zone))
 			return false;
 	}
-	return !pool->zones || g_strv_contains((const char *const *)pool->zones, zone);
+	return rg_fit_admits_zone(shape, zone);
 }
 
 /* What the node was got as stays, while the spec admits it: the plan proposes no move back. */
@@ -95,7 +106,7 @@ static void read_pins(RgShapes *shapes, const RgCluster *cluster, RgShape *shape
 		node->as = as;
 		node->same_type =
 			g_str_equal(rg_json_str(node->pin, "instance_type", ""), as->type->name);
-		if (zone && is_admitted(shapes, pool, zone))
+		if (zone && is_admitted(shapes, shape, zone))
 			node->zone = zone;
 		if (!shapes->renew_images && g_str_equal(key, as->image_key))
 			node->image_id = rg_json_str(node->pin, "image_id", NULL);
@@ -116,11 +127,28 @@ static void read_pins(RgShapes *shapes, const RgCluster *cluster, RgShape *shape
 		rg_fit_open(shapes, cluster, shape);
 }
 
-void rg_fit_choose_image_key(RgShape *shape)
+/* The default image with a CUDA that knows the GPU. All nodes still run the same Ray and Python. */
+static char *newer_image(const RgShapes *shapes, const RgInstanceType *type)
+{
+	const RgRay *ray = &shapes->cluster->ray;
+	if (!ray->is_default || !type->gpu ||
+		rg_version_compare(type->gpu->min_cuda, RG_RAY_IMAGE_CUDA) <= 0)
+		return NULL;
+	const RgRayImages *images = rg_compat_images(shapes->compat, "ray", ray->version);
+	if (!images) /* newer than the table: what there is tends to stay */
+		images = rg_compat_newest_images(shapes->compat, "ray");
+	const RgCudaRelease *cuda =
+		images ? rg_compat_platform_from(shapes->compat, images, type->gpu->min_cuda)
+		       : NULL;
+	return cuda ? rg_ray_image_for_platform(ray->image, cuda->tag) : NULL;
+}
+
+void rg_fit_choose_images(const RgShapes *shapes, RgShape *shape)
 {
 	shape->image_key = shape->pool->image			   ? shape->pool->image
 			   : rg_fit_takes_open_driver(shape->type) ? RG_FIT_DEFAULT_IMAGE
 								   : RG_FIT_OLD_GPU_IMAGE;
+	shape->ray_image = newer_image(shapes, shape->type);
 }
 
 static void add_shape(RgShapes *shapes, const RgCluster *cluster, const RgPool *pool,
@@ -138,7 +166,7 @@ static void add_shape(RgShapes *shapes, const RgCluster *cluster, const RgPool *
 		shape->type = NULL;
 		return;
 	}
-	rg_fit_choose_image_key(shape);
+	rg_fit_choose_images(shapes, shape);
 	read_pins(shapes, cluster, shape);
 	rg_fit_gather(shape);
 }
@@ -186,8 +214,7 @@ static bool pins_suffice(const RgShape *shape, const json_t *known)
 		return false;
 	json_array_foreach (json_object_get(known, "zones"), i, name) {
 		const char *zone = json_string_value(name);
-		if ((!pool->zones || g_strv_contains((const char *const *)pool->zones, zone)) &&
-			rg_fit_zone_works(known, shape->type, zone))
+		if (rg_fit_admits_zone(shape, zone) && rg_fit_zone_works(known, shape->type, zone))
 			return true;
 	}
 	return false;
@@ -248,13 +275,17 @@ RgShapes *rg_fit_shapes(
 		    catalog, cluster->provider.region, cluster->provider.region_source, diags))
 		return NULL;
 	g_autoptr(RgShapes) shapes = g_new0(RgShapes, 1);
+	shapes->cluster = cluster;
 	shapes->catalog = catalog;
 	shapes->shapes = g_ptr_array_new_with_free_func(free_shape);
 	shapes->settings = json_incref(json_object_get(pins, "settings"));
 	shapes->zone_maps = json_incref(json_object_get(pins, "zone_maps"));
 	shapes->image = json_incref(json_object_get(pins, "image"));
+	shapes->reservations = json_incref(json_object_get(pins, "reservations"));
 	shapes->reoptimize = json_is_true(json_object_get(pins, "reoptimize"));
 	shapes->renew_images = json_is_true(json_object_get(pins, "renew_images"));
+	if (!(shapes->compat = rg_compat_open(diags)))
+		return NULL;
 	if (cluster->optimize != RG_OPTIMIZE_COST && !(shapes->carbon = rg_carbon_open(diags)))
 		return NULL;
 	const json_t *known = rg_json_at(pins, "/facts");

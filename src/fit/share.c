@@ -58,7 +58,8 @@ static const RgMigProfile *find_profile(
 	return NULL;
 }
 
-static void report_too_many(const RgShape *shape, const GPtrArray *slices, RgDiags *diags)
+static void report_too_many(
+	const RgShape *shape, const RgMig *mig, const GPtrArray *slices, RgDiags *diags)
 {
 	const char *model = shape->type->gpu->name;
 	const RgMigProfile *first = slices->pdata[0];
@@ -81,11 +82,14 @@ static void report_too_many(const RgShape *shape, const GPtrArray *slices, RgDia
 	RgDiag *diag = complain(shape->pool, diags, "fit.mig-too-many",
 		g_strdup_printf(
 			"these %u slices do not fit on one %s together", slices->len, model));
-	if (placed)
+	if (!rg_mig_media_suffices((const RgMigProfile *const *)slices->pdata, slices->len))
 		rg_diag_detail(diag,
-			"memory slices that each occupies, of %u on the chip, at fixed places "
-			"only: %s",
-			RG_MIG_MAX_SLICES, covers->str);
+			"only one slice of a GPU can have +me or +me.all; beside one with +me.all, "
+			"the others need profiles with -me");
+	else if (placed)
+		rg_diag_detail(diag,
+			"places that each occupies, of %u on the chip, at fixed positions only: %s",
+			rg_mig_places(mig, model), covers->str);
 	else
 		rg_diag_detail(diag,
 			"the placement of its slices is unknown: only one profile is supported");
@@ -125,7 +129,7 @@ static bool cut(const RgMig *mig, RgShape *shape, RgDiags *diags)
 		slices = repeat(only);
 	}
 	if (!rg_mig_place((const RgMigProfile *const *)slices->pdata, slices->len, shape->starts)) {
-		report_too_many(shape, slices, diags);
+		report_too_many(shape, mig, slices, diags);
 		return false;
 	}
 	shape->slices = g_steal_pointer(&slices);

@@ -1,6 +1,5 @@
 #include "fit/topology.h"
 #include <string.h>
-#include "spec/ray_image.h"
 
 /* A gang shares its gradients after every step. raygpu's own rule of thumb: a node should have this
  * much bandwidth for each dense FP16 TFLOPS of its GPUs. p4d (0.16) and p3dn (0.1) satisfy it; the
@@ -176,24 +175,6 @@ static void check_placement(
 		without ? "; " : "", without ? without : "");
 }
 
-/* The module's words say what Ray's own images contain; raygpu knows nothing about others. */
-static void check_rdma_image(const Topology *topology, const RgPool *pool)
-{
-	const RgWords *words = rg_catalog_words(topology->catalog);
-	const RgRay *ray = &topology->cluster->ray;
-	g_auto(RgRayTag) tag = {0};
-	if (!pool->rdma || !words->fast_network_libraries || !rg_ray_tag_parse(ray->image, &tag) ||
-		tag.is_extra)
-		return;
-	RgDiag *diag = rg_diags_warning(topology->diags, "topology.rdma-image",
-		"%s does not contain the libraries that use %s (%s): NCCL on pool %s falls back to "
-		"TCP",
-		ray->image, words->fast_network, words->fast_network_libraries, pool->name);
-	rg_diag_at(diag, pool->rdma_source);
-	rg_diag_hint(diag, "Ray's images with -extra in their tag contain them; set ray.image to "
-			   "one of these, or to your own image");
-}
-
 /* Ray's control store is on the head: all tasks and objects are registered there. */
 static void check_head(const Topology *topology)
 {
@@ -222,7 +203,6 @@ static void check_pool(const Topology *topology, const RgPool *pool)
 	const json_t *node = first_of(topology, pool->name);
 	const RgInstanceType *type = node ? type_of(topology, node) : NULL;
 	Gang gang;
-	check_rdma_image(topology, pool);
 	if (!type || !type->gpu || !find_gang(topology, pool->name, &gang))
 		return;
 	check_speed(topology, pool, type, &gang);

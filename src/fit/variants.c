@@ -32,8 +32,9 @@ RgShape *rg_fit_variant(RgShapes *shapes, RgShape *shape, const RgInstanceType *
 	variant->pool = shape->pool;
 	variant->type = type;
 	variant->is_spot = is_spot;
+	variant->reservation = shape->reservation;
 	variant->reason = reason_of(shape, type);
-	rg_fit_choose_image_key(variant);
+	rg_fit_choose_images(shapes, variant);
 	g_autoptr(RgDiags) unsaid = rg_diags_new();
 	g_ptr_array_add(shape->variants, variant);
 	if (rg_fit_share(shapes, variant, unsaid))
@@ -67,7 +68,7 @@ void rg_fit_open(RgShapes *shapes, const RgCluster *cluster, RgShape *shape)
 		return;
 	shape->opened = true;
 	add_type(shapes, shape, shape->type, 0);
-	if (!pool->accelerators)
+	if (!pool->accelerators || pool->market.reservation)
 		return;
 	const RgWish wish = rg_wish_of_pool(cluster, pool, shapes->carbon);
 	const RgPlace place = {cluster->provider.name, shapes->catalog, cluster->provider.region};

@@ -45,18 +45,22 @@ static void add_sum(RgWhole *whole, const RgShape *shape, const RgOffer *offer, 
 {
 	rg_merit_add(&whole->merit, &merit, n);
 	whole->nodes += n;
+	whole->gpus += n * shape->type->gpus;
 	if (offer->price != RG_MONEY_UNKNOWN)
 		whole->microusd_hour += offer->price * n;
 	else
 		whole->unpriced += n;
-	if (offer->price == RG_MONEY_UNKNOWN && n > 0)
-		whole->unpriced_type = shape->type->name;
 	if (offer->carbon.mg_hour != RG_CARBON_UNKNOWN)
 		whole->carbon_mg_hour += offer->carbon.mg_hour * n;
 	else
 		whole->uncounted += n;
-	if (n > 0 && price && g_strcmp0(price->date, whole->price_date) > 0)
+	if (n == 0 || !price || price->microusd_hour == RG_MONEY_UNKNOWN)
+		return;
+	whole->derived += g_str_equal(price->quality, "derived") ? n : 0;
+	if (g_strcmp0(price->date, whole->price_date) > 0)
 		whole->price_date = price->date;
+	if (price->date && (!whole->oldest_date || strcmp(price->date, whole->oldest_date) < 0))
+		whole->oldest_date = price->date;
 }
 
 typedef struct {
@@ -81,6 +85,10 @@ static void add_nodes(const Summing *sum, const RgShape *shape, bool is_spot, un
 		merit.guessed = 1;
 	}
 	add_sum(sum->whole, shape, &offer, merit, price, n);
+	if (offer.price == RG_MONEY_UNKNOWN && n > 0) {
+		sum->whole->unpriced_type = shape->type->name;
+		sum->whole->unpriced_spot = is_spot;
+	}
 }
 
 RgWhole rg_fit_whole_of(const RgCluster *cluster, const RgShapes *shapes, const RgCarbon *carbon,

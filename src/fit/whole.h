@@ -8,10 +8,13 @@
 
 typedef struct {
 	RgMerit merit;
+	unsigned gpus;			       /* of all nodes */
 	unsigned nodes, unpriced, uncounted;   /* of them without a price, without carbon figures */
 	int64_t microusd_hour, carbon_mg_hour; /* of the others */
-	const char *price_date;		       /* the newest; NULL: none */
+	const char *price_date, *oldest_date;  /* of the newest and oldest price; NULL: none */
+	unsigned derived;		       /* nodes whose price is derived from others */
 	const char *unpriced_type;	       /* an instance type without a price; NULL: none */
+	bool unpriced_spot;		       /* it lacks that of spot */
 } RgWhole;
 
 /* Elastic pools count with their maximum, or else with their minimum. `carbon` may be NULL. */

@@ -40,7 +40,7 @@ static Rank rank_zone(
 		const RgPool *pool = other->pool;
 		rank.cluster += GPOINTER_TO_UINT(g_hash_table_lookup(other->nodes_in, zone));
 		if (rg_fit_count(pool) > 0 && rg_fit_zone_works(facts, other->type, zone) &&
-			(!pool->zones || g_strv_contains((const char *const *)pool->zones, zone)))
+			rg_fit_admits_zone(other, zone))
 			rank.serves++;
 	}
 	return rank;
@@ -77,7 +77,7 @@ static GPtrArray *free_zones(const RgShapes *shapes, const RgShape *shape,
 	json_t *name;
 	json_array_foreach (json_object_get(facts, "zones"), i, name) {
 		const char *zone = json_string_value(name);
-		if (!rg_fit_zone_works(facts, type, zone))
+		if (!rg_fit_zone_works(facts, type, zone) || !rg_fit_admits_zone(shape, zone))
 			continue;
 		const Ranked one = {zone, rank_zone(shapes, shape, facts, zone)};
 		g_array_append_val(ranked, one);
@@ -96,7 +96,8 @@ GPtrArray *rg_fit_rank_zones(const RgShapes *shapes, const RgShape *shape,
 		return free_zones(shapes, shape, type, facts);
 	GPtrArray *zones = g_ptr_array_new();
 	for (size_t i = 0; pool->zones[i]; i++) {
-		if (rg_fit_zone_works(facts, type, pool->zones[i]))
+		if (rg_fit_zone_works(facts, type, pool->zones[i]) &&
+			rg_fit_admits_zone(shape, pool->zones[i]))
 			g_ptr_array_add(zones, pool->zones[i]);
 	}
 	return zones;
@@ -142,8 +143,13 @@ static void zone_report(const RgShapes *shapes, const RgShape *shape, const json
 	g_autofree char *usable = list_zones(facts, shape->type);
 	g_autofree char *reached = list_zones(facts, NULL);
 	bool offered = any_offered(shape, facts);
+	const char *reserved = rg_json_str(shape->reservation, "zone", NULL);
 	RgDiag *diag;
-	if (!offered && listed)
+	if (reserved)
+		diag = rg_diags_error(diags, "fit.no-zone",
+			"no %s for pool %s: the network does not reach %s, where reservation %s is",
+			word, pool->name, reserved, pool->market.reservation);
+	else if (!offered && listed)
 		diag = rg_diags_error(
 			diags, "fit.zone-not-offered", "%s is not offered in %s", type, listed);
 	else if (!offered)
@@ -157,7 +163,9 @@ static void zone_report(const RgShapes *shapes, const RgShape *shape, const json
 		diag = rg_diags_error(diags, "fit.no-zone",
 			"no %s for %s%s: the network reaches no %s that offers %s", word,
 			pool->is_head ? "the " : "pool ", pool->name, word, type);
-	rg_diag_at(diag, listed ? pool->zones_source : pool->shape_source);
+	rg_diag_at(diag, reserved ? pool->market.source
+			 : listed ? pool->zones_source
+				  : pool->shape_source);
 	if (usable[0] != '\0')
 		rg_diag_detail(diag, "%ss that the network reaches and that offer %s: %s", word,
 			type, usable);
@@ -173,7 +181,8 @@ const char *rg_fit_choose_zone(const RgShapes *shapes, const RgShape *shape, con
 	g_autoptr(GPtrArray) zones = rg_fit_rank_zones(shapes, shape, shape->type, facts);
 	if (shape->gathered && rg_fit_zone_works(facts, shape->type, shape->gathered))
 		zone = shape->gathered;
-	else if (!shape->pool->zones && beside && rg_fit_zone_works(facts, shape->type, beside))
+	else if (!shape->pool->zones && beside && rg_fit_admits_zone(shape, beside) &&
+		 rg_fit_zone_works(facts, shape->type, beside))
 		zone = beside;
 	else if (zones->len)
 		zone = zones->pdata[0];

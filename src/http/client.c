@@ -178,6 +178,7 @@ static bool may_help(Exchange *exchange, unsigned *wait_ms)
 		return true;
 	case RG_TRY_CANCELED:
 	case RG_TRY_TLS:
+	case RG_TRY_CERTIFICATE:
 	case RG_TRY_TOO_BIG:
 	case RG_TRY_UNUSABLE:
 		return false;
@@ -226,6 +227,11 @@ static void http_report(const Exchange *exchange, RgDiags *diags)
 				"if a proxy or a private endpoint has its own certificate "
 				"authority, set %s to its file",
 				exchange->client->options.ca_bundle_env);
+		break;
+	case RG_TRY_CERTIFICATE:
+		diag = rg_diags_error(diags, "provider.denied",
+			"%s refused the client certificate: %s", place, reason);
+		rg_diag_hint(diag, "renew it");
 		break;
 	case RG_TRY_TIMEOUT:
 		diag = rg_diags_error(

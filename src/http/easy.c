@@ -173,6 +173,21 @@ static void set_body(CURL *curl, const RgHttpRequest *request)
 		curl_easy_setopt(curl, CURLOPT_CUSTOMREQUEST, request->method);
 }
 
+/* In TLS 1.3 the server's verdict on the client certificate is an alert (RFC 8446, 6.2) that comes
+ * after the handshake. OpenSSL's words for it: "sslv3 alert certificate expired", "tlsv13 alert
+ * certificate required". Borrowed; NULL: it is not one. */
+static const char *certificate_alert(const char *words)
+{
+	static const char *const names[] = {
+		"alert certificate ", "alert bad certificate", "alert unknown ca"};
+	for (size_t i = 0; i < G_N_ELEMENTS(names); i++) {
+		const char *at = strstr(words, names[i]);
+		if (at)
+			return at + strlen("alert ");
+	}
+	return NULL;
+}
+
 static RgTryEnd classify_end(CURLcode code, const Transfer *transfer)
 {
 	if (transfer->too_big)
@@ -213,6 +228,12 @@ static RgTryResult make_result(
 	if (code == CURLE_OK)
 		return (RgTryResult){.end = RG_TRY_ANSWERED};
 	RgTryResult result = {.end = classify_end(code, transfer)};
+	const char *alert = certificate_alert(words);
+	if (alert && (result.end == RG_TRY_BROKEN || result.end == RG_TRY_TLS_CONNECT)) {
+		result.end = RG_TRY_CERTIFICATE;
+		result.reason = g_strndup(alert, strcspn(alert, ","));
+		return result;
+	}
 	long os_error = 0;
 	curl_easy_getinfo(curl, CURLINFO_OS_ERRNO, &os_error);
 	if (code == CURLE_COULDNT_CONNECT && os_error != 0)

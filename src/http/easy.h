@@ -17,6 +17,7 @@ typedef enum {
 	RG_TRY_UNREACHABLE, /* refused, no such host, no route */
 	RG_TRY_TLS,	    /* refused by verification: never retried */
 	RG_TRY_TLS_CONNECT, /* the handshake broke */
+	RG_TRY_CERTIFICATE, /* the server refused the client certificate */
 	RG_TRY_TIMEOUT,
 	RG_TRY_BROKEN, /* the connection broke before the answer was complete */
 	RG_TRY_TOO_BIG,

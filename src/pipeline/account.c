@@ -9,7 +9,7 @@ struct RgAsking {
 	pthread_t thread;
 	bool running;
 	RgDiags *diags;
-	char *id;
+	char *id, *acting;
 	bool ok;
 	int answered; /* atomic: id and ok are set */
 };
@@ -17,7 +17,8 @@ struct RgAsking {
 static void *ask(void *data)
 {
 	struct RgAsking *asking = data;
-	asking->ok = rg_provider_account(asking->provider, &asking->id, asking->diags);
+	asking->ok =
+		rg_provider_account(asking->provider, &asking->id, &asking->acting, asking->diags);
 	g_atomic_int_set(&asking->answered, 1);
 	return NULL;
 }
@@ -47,6 +48,7 @@ void pass_forget_account(RgPass *pass)
 	wait_for(pass->asking);
 	rg_diags_free(pass->asking->diags);
 	g_free(pass->asking->id);
+	g_free(pass->asking->acting);
 	g_clear_pointer(&pass->asking, g_free);
 }
 
@@ -88,6 +90,7 @@ bool rg_pass_check_account(RgPass *pass, bool warn, RgDiags *diags)
 		return true;
 	wait_for(asking);
 	pass->account = g_strdup(asking->id);
+	pass->acting = g_strdup(asking->acting);
 	if (is_other(pass))
 		return account_refuse(pass, diags);
 	if (!is_pinned(pass->snapshot) || asking->ok || !warn)

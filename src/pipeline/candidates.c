@@ -4,7 +4,8 @@
 #include "pipeline/internal.h"
 #include "resource/nodes.h"
 
-/* {pool: number of its nodes that the diff creates}, the head and elastic pools left out. */
+/* {pool: number of its nodes that the diff creates}, the head among them, elastic pools left out.
+ */
 static json_t *made_of(const RgDiff *diff)
 {
 	json_t *made = json_object();
@@ -12,8 +13,9 @@ static json_t *made_of(const RgDiff *diff)
 		const RgChange *change = diff->changes->pdata[i];
 		bool makes =
 			change->action == RG_ACTION_CREATE || change->action == RG_ACTION_REPLACE;
-		if (!makes || !change->desired || change->desired->index < 0 ||
-			!rg_nodes_are_plain(change->desired) || !change->desired->group)
+		if (!makes || !change->desired || !change->desired->group ||
+			!rg_nodes_are_plain(change->desired) ||
+			(change->desired->index < 0 && !rg_nodes_get(change->desired, 0).is_head))
 			continue;
 		const char *pool = change->desired->group;
 		json_object_set_new(made, pool, json_integer(rg_json_int(made, pool, 0) + 1));
@@ -56,6 +58,7 @@ json_t *pass_candidates(RgSession *session, const RgPass *pass)
 		.shapes = pass->shapes,
 		.fitted = pass->fitted,
 		.made = made,
+		.head_stays = pass_has_workers(pass),
 		.limits = limits,
 		.n_limits = pass_policies(pass->cluster, pass->project, limits)};
 	json_auto_t *pools = rg_fit_candidates(&input);

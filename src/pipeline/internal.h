@@ -21,9 +21,29 @@ RgProviderRef pass_place(const RgPass *pass);
 /* Reports a stage (RgSession.progress). */
 void pass_tell(RgSession *session, const char *stage, const char *what, size_t n, bool done);
 
+/* pipeline.c. What in the catalog satisfies the spec, its policy and what is kept; NULL with
+ * diagnostics. */
+RgShapes *pass_make_shapes(RgSession *session, RgPass *pass, RgDiags *diags);
+/* Into pass->fitted, with what the nodes boot from. `facts`: what rg_fit_request asked; NULL:
+ * nothing. */
+bool pass_fit_facts(RgSession *session, RgPass *pass, const RgShapes *shapes, const json_t *facts,
+	RgDiags *diags);
+
+/* resolve.c. The provider's facts about what `request` asks (`what`: for the progress); a new
+ * reference, NULL with diagnostics at the spec's lines. */
+json_t *pass_resolve(
+	RgSession *session, RgPass *pass, const json_t *request, const char *what, RgDiags *diags);
+/* reservations.c. Adds to the pins the facts of the reservations that the spec names. */
+bool pass_ask_reservations(RgSession *session, RgPass *pass, json_t *pins, RgDiags *diags);
+/* Findings of fit/reservation.h for a finished plan; false: it cannot be carried out. */
+bool pass_check_reservations(const RgSession *session, const RgPass *pass, RgDiags *diags);
+
 /* policy.* of the spec and the project file (NULL: none); false if anything is not allowed. */
 bool pass_check_policy(
 	const RgCluster *cluster, const RgShapes *shapes, const RgProject *project, RgDiags *diags);
+/* rg_fit_workloads within the policies of both. `only`: one workload's name; NULL: all. */
+json_t *pass_fit_workloads(const RgCluster *cluster, const RgShapes *shapes,
+	const RgProject *project, const char *only, RgDiags *diags);
 /* RgPlanLimit*: the budgets of both; each may be NULL. */
 GPtrArray *pass_limits(const RgCluster *cluster, const RgProject *project);
 /* labels.c. `ignore_tags` of both, an array; NULL: none. */
@@ -39,12 +59,18 @@ RgShapes *pass_fit_shapes(
  * finding if that exceeds a budget; a new reference, NULL: the data are broken. */
 json_t *pass_range(
 	const RgCluster *cluster, RgTables *tables, const RgShapes *shapes, RgDiags *diags);
+/* Only the finding; false: there is one. */
+bool pass_check_budget(const RgCluster *cluster, RgTables *tables, const RgShapes *shapes,
+	const RgCarbon *carbon, RgDiags *diags);
 /* settle.c. Places a cluster whose spec leaves a choice: where it is recorded, else at the best
  * candidate; false with fit.no-place, plan.would-move or plan.wrong-state. Needs cluster, project
  * and snapshot. */
 bool pass_settle(RgSession *session, RgPass *pass, RgDiags *diags);
 /* The same without a state; a note names the choice. */
 bool pass_settle_offline(RgTables *tables, RgCluster *cluster, RgDiags *diags);
+/* A note after provider.denied that names the choice and the other candidates; none for a cluster
+ * that exists. */
+void pass_explain_place(const RgPass *pass, RgDiags *diags);
 /* The facts of the fitted document with the choice of the place; a new reference or NULL. */
 json_t *pass_facts(const RgPass *pass, const json_t *fitted);
 /* trust.c. Settings that affect credentials must be the cloud's own, recorded, or allowed; else
@@ -70,7 +96,9 @@ bool pass_boot(RgSession *session, const RgPass *pass, json_t *fitted, RgDiags *
 json_t *pass_candidates(RgSession *session, const RgPass *pass);
 /* The command of the run that removes what a cluster leaves behind when it moves. */
 #define PASS_MOVE "move"
-/* move.c. Whether the cluster may leave its place when that has no capacity: the spec names others,
+/* move.c. Whether a node other than the head is recorded. */
+bool pass_has_workers(const RgPass *pass);
+/* Whether the cluster may leave its place when that has no capacity: the spec names others,
  * and it was never complete here. */
 bool pass_may_move(const RgSession *session, const RgPass *pass, RgDiags *diags);
 /* limits.c. Both policies and budgets; `limits` has room for two. */
@@ -113,12 +141,23 @@ void pass_check_protection(const RgSession *session, const RgPass *pass, RgDiags
 /* The pools that the state must protect; NULL if there are and were none. *changes: the differences
  * from the current state (RgPlan.protection), or NULL. */
 json_t *pass_protected_pools(const RgSession *session, const RgPass *pass, json_t **changes);
-/* rounds.c: GHashTable* {address: pool} of each round after the first; all of their addresses. */
-GPtrArray *pass_rounds(const RgPlan *plan);
-GHashTable *pass_rounds_all(const GPtrArray *rounds);
-/* Before round `from`: takes pools out of it and the later ones of which `failed` has a node or one
- * did not join. false: there are such, and a diagnostic for each. */
-bool pass_rounds_go_on(const RgPlan *plan, const GPtrArray *rounds, guint from, GHashTable *failed,
+/* rounds.c: the replaces of pools of which a few nodes are replaced at a time. Borrows
+ * the plan; NULL: everything is done in one round. */
+typedef struct Rounds Rounds;
+Rounds *rounds_new(const RgPlan *plan);
+void rounds_free(Rounds *rounds);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(Rounds, rounds_free)
+/* Set of the addresses that are not part of the first round; borrowed. */
+GHashTable *rounds_later(const Rounds *rounds);
+/* {address: pool} of the n-th round after the first; borrowed, NULL: there is none. */
+GHashTable *rounds_nth(const Rounds *rounds, guint n);
+/* Set of the addresses of old nodes (rg_address_former) whose successors did not fail: they may go.
+ * `failed`: {address: pool}. */
+GHashTable *rounds_due(const Rounds *rounds, const RgSnapshot *now, GHashTable *failed,
+	const RgReadyResult *ready);
+/* Before that round, or after the last one: takes pools out of it and the later ones of which
+ * `failed` has a node or one did not join. false: there are such, with one diagnostic for each. */
+bool rounds_go_on(Rounds *rounds, guint from, const RgSnapshot *now, GHashTable *failed,
 	const RgReadyResult *ready, RgDiags *diags);
 
 /* notices.c: plan.head-replaced, plan.renamed-pool and plan.image-deprecated, for a finished plan.
@@ -128,6 +167,14 @@ void pass_notice(const RgSession *session, const RgPass *pass, RgDiags *diags);
 bool pass_check_config(RgProviderHost *providers, const RgCluster *cluster, RgDiags *diags);
 /* Of these, only what concerns the head and the pools; the provider exists. */
 bool pass_check_place(RgProviderHost *providers, const RgCluster *cluster, RgDiags *diags);
+/* rename.c. Renames pools in the snapshot, as the spec requests it or as a plan says; false with
+ * plan.bad-rename or state.moved. */
+bool pass_rename_pools(RgPass *pass, RgDiags *diags);
+bool pass_rename(RgPass *pass, const json_t *renames, RgDiags *diags);
+/* Writes it to the state, in a run. */
+bool pass_store_renames(RgSession *session, const RgPass *pass, RgDiags *diags);
 /* False with spec.not-supported-yet if a pool has a range of nodes that the provider does not
  * support. */
 bool pass_check_elastic(RgProviderHost *providers, const RgCluster *cluster, RgDiags *diags);
+/* The same if the cluster has jobs that the provider cannot start. */
+bool pass_check_jobs(RgProviderHost *providers, const RgCluster *cluster, RgDiags *diags);

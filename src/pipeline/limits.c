@@ -1,6 +1,8 @@
 #include "pipeline/internal.h"
 #include <math.h>
+#include "base/money.h"
 #include "fit/policy.h"
+#include "fit/workloads.h"
 #include "resource/nodes.h"
 
 /* The limits of the spec and the project file, and the figures that plans are compared with. */
@@ -21,19 +23,36 @@ bool pass_check_policy(
 	return rg_fit_check_policy(cluster, shapes, limits, n, diags);
 }
 
+json_t *pass_fit_workloads(const RgCluster *cluster, const RgShapes *shapes,
+	const RgProject *project, const char *only, RgDiags *diags)
+{
+	RgLimits limits[2] = {0};
+	size_t n = pass_policies(cluster, project, limits);
+	return rg_fit_workloads(cluster, shapes, limits, n, only, diags);
+}
+
 /* ---- budgets */
 
 static void add_limits(GPtrArray *to, const RgLimits *limits, const char *pool, const char *pointer)
 {
-	static const char *const names[] = {"hourly_usd", "monthly_usd"};
+	static const struct {
+		const char *name;
+		unsigned hours;
+		bool gpus;
+	} terms[] = {{"hourly_usd", 1, false}, {"monthly_usd", RG_MONTH_HOURS, false},
+		{"daily_gpu_hours", RG_DAY_HOURS, true},
+		{"monthly_gpu_hours", RG_MONTH_HOURS, true}};
 	const json_t *budget = rg_json_at(limits->view, pointer);
-	for (size_t i = 0; i < G_N_ELEMENTS(names); i++) {
-		const json_t *usd = json_object_get(budget, names[i]);
-		g_autofree char *at = rg_json_pointer_add(pointer, names[i]);
-		if (json_is_number(usd))
-			g_ptr_array_add(to, rg_plan_limit_new(pool, i == 1,
-						    llround(json_number_value(usd) * 1000000),
-						    rg_limits_source(limits, at)));
+	for (size_t i = 0; i < G_N_ELEMENTS(terms); i++) {
+		const json_t *value = json_object_get(budget, terms[i].name);
+		g_autofree char *at = rg_json_pointer_add(pointer, terms[i].name);
+		const RgPlanLimit limit = {.pool = (char *)(uintptr_t)pool,
+			.gpus = terms[i].gpus,
+			.hours = terms[i].hours,
+			.most = llround(json_number_value(value) * (terms[i].gpus ? 1 : 1000000)),
+			.source = rg_limits_source(limits, at)};
+		if (json_is_number(value))
+			g_ptr_array_add(to, rg_plan_limit_new(&limit));
 	}
 }
 

@@ -1,28 +1,85 @@
 /* A cluster whose spec names several places, and that the cloud has no capacity for in this one:
- * it moves as a whole, as long as none of its nodes has been in use. What was created here is
- * removed first; the next place is planned when nothing is left. */
+ * it moves as a whole, as long as none of its worker nodes has been in use. What was created here
+ * is removed first; the next place is planned when nothing is left. */
 #include "pipeline/internal.h"
 #include "pipeline/place.h"
+#include "resource/nodes.h"
 
 static bool is_text(const json_t *object, const char *member, const char *text)
 {
 	return g_strcmp0(rg_json_str(object, member, NULL), text) == 0;
 }
 
-static bool is_used(const RgSnapshot *snapshot)
+/* The head alone does no work. */
+static bool is_worker(const RgPass *pass, const RgResource *resource)
 {
-	for (size_t i = 0; i < rg_resource_set_size(snapshot->recorded); i++) {
-		const RgResource *resource = rg_resource_set_get(snapshot->recorded, i);
-		if (rg_json_int(resource->joined, "at_s", 0) > 0)
+	const RgKind *kind = rg_schema_kind(rg_provider_get_schema(pass->provider), resource->kind);
+	for (size_t i = 0, n = rg_nodes_pools(resource, kind); i < n; i++) {
+		if (!rg_nodes_get(resource, i).is_head)
 			return true;
 	}
 	return false;
 }
 
-/* What is recorded was created by runs that were cut off, or that had begun to move: no run has
- * ever completed it here. `runs`: newest first, this one included. */
-static bool was_never_complete(const json_t *runs, bool used)
+bool pass_has_workers(const RgPass *pass)
 {
+	const RgResourceSet *recorded = pass->snapshot->recorded;
+	for (size_t i = 0; i < rg_resource_set_size(recorded); i++) {
+		if (is_worker(pass, rg_resource_set_get(recorded, i)))
+			return true;
+	}
+	return false;
+}
+
+static bool is_used(const RgPass *pass)
+{
+	const RgResourceSet *recorded = pass->snapshot->recorded;
+	for (size_t i = 0; i < rg_resource_set_size(recorded); i++) {
+		const RgResource *resource = rg_resource_set_get(recorded, i);
+		if (rg_json_int(resource->joined, "at_s", 0) > 0 && is_worker(pass, resource))
+			return true;
+	}
+	return false;
+}
+
+/* A node that is no longer recorded counts as a worker, unless it has the head's address. */
+static bool is_worker_address(const RgPass *pass, const char *address)
+{
+	const RgResource *resource = rg_resource_set_find(pass->snapshot->recorded, address);
+	if (!resource && pass->desired)
+		resource = rg_resource_set_find(pass->desired, address);
+	if (resource)
+		return is_worker(pass, resource);
+	g_autofree char *kind = NULL, *name = NULL;
+	int64_t index = -1;
+	const RgKind *found = rg_address_parse(address, &kind, &name, &index)
+				      ? rg_schema_kind(rg_provider_get_schema(pass->provider), kind)
+				      : NULL;
+	return found && found->node;
+}
+
+/* In doubt, it did. */
+static bool made_worker(
+	const RgSession *session, const RgPass *pass, const json_t *run, RgDiags *diags)
+{
+	json_auto_t *changes =
+		rg_store_run_changes(session->store, rg_json_str(run, "id", ""), diags);
+	size_t i;
+	json_t *change;
+	json_array_foreach (changes, i, change) {
+		if (is_text(change, "action", "create") && is_text(change, "outcome", "done") &&
+			is_worker_address(pass, rg_json_str(change, "address", "")))
+			return true;
+	}
+	return !changes;
+}
+
+/* What is recorded was created by runs that were cut off, that had begun to move, or that created
+ * no worker node: no run has ever completed it here. `runs`: newest first, this one included. */
+static bool was_never_complete(
+	const RgSession *session, const RgPass *pass, const json_t *runs, RgDiags *diags)
+{
+	bool used = is_used(pass);
 	for (size_t i = 1; i < json_array_size(runs); i++) {
 		const json_t *run = json_array_get(runs, i);
 		bool leaves =
@@ -32,7 +89,11 @@ static bool was_never_complete(const json_t *runs, bool used)
 			       is_text(run, "outcome", "failed");
 		if (is_text(run, "outcome", "moved") || (leaves && is_text(run, "outcome", "done")))
 			return true;
-		if (used || (!leaves && !cut_off)) /* what removes completes nothing */
+		if (used)
+			return false;
+		if (leaves || cut_off) /* what removes completes nothing */
+			continue;
+		if (!is_text(run, "outcome", "partial") || made_worker(session, pass, run, diags))
 			return false;
 	}
 	return !used;
@@ -47,5 +108,5 @@ bool pass_may_move(const RgSession *session, const RgPass *pass, RgDiags *diags)
 	if (!pass_has_nodes(pass))
 		return true;
 	json_auto_t *runs = rg_store_runs(session->store, snapshot->cluster, diags);
-	return runs && was_never_complete(runs, is_used(snapshot));
+	return runs && was_never_complete(session, pass, runs, diags);
 }

@@ -11,7 +11,8 @@ void rg_pipeline_check_nodes(const RgPass *pass, RgDrift *drift, RgDiags *diags)
 	const RgReadyCheck check = {.provider = pass->provider,
 		.recorded = pass->snapshot->recorded,
 		.observed = pass->observed,
-		.timeouts_s = pass->plan->ready_timeouts};
+		.timeouts_s = pass->plan->ready_timeouts,
+		.hardware = pass->snapshot->hardware};
 	g_autoptr(GPtrArray) found = rg_ready_check(&check, diags);
 	for (guint i = 0; i < found->len; i++) {
 		const RgUnjoined *unjoined = found->pdata[i];

@@ -5,22 +5,53 @@
 #include <string.h>
 #include "resource/nodes.h"
 
-static void warn_of_head(const RgPass *pass, RgDiags *diags)
+/* It is updated, and its nodes restart for that. */
+static bool restarts_nodes(const RgChange *change, const RgKind *kind)
+{
+	for (guint i = 0; change->action == RG_ACTION_UPDATE && i < change->attrs->len; i++) {
+		const RgAttrChange *changed = change->attrs->pdata[i];
+		const RgAttribute *attribute = rg_kind_attribute(kind, changed->name);
+		if (attribute && attribute->restarts)
+			return true;
+	}
+	return false;
+}
+
+static void warn_of_head(const RgPass *pass, const RgChange *change, bool restarts, RgDiags *diags)
+{
+	const char *effect = restarts ? change->desired->restart : NULL;
+	RgDiag *diag = rg_diags_warning(diags, "plan.head-replaced", "the head is %s: %s",
+		restarts ? "restarted" : "replaced",
+		effect ? effect : "every running job and actor of the cluster ends");
+	rg_diag_address(diag, change->address, NULL);
+	rg_diag_at(diag, pass->cluster->head->source);
+	rg_diag_hint(diag, "apply when no job is running, or revert the change that %s the head",
+		restarts ? "restarts" : "replaces");
+}
+
+static void note_restart(const RgPass *pass, const RgChange *change, RgDiags *diags)
+{
+	RgDiag *diag = rg_diags_note(diags, "plan.restart", "nodes of %s restart: %s",
+		change->address, change->desired->restart);
+	rg_diag_address(diag, change->address, NULL);
+	if (change->desired->origin)
+		rg_diag_at(diag, rg_cluster_source(pass->cluster, change->desired->origin));
+}
+
+static void find_restarts(const RgPass *pass, RgDiags *diags)
 {
 	const RgSchema *schema = rg_provider_get_schema(pass->provider);
 	for (guint i = 0; i < pass->diff->changes->len; i++) {
 		const RgChange *change = pass->diff->changes->pdata[i];
 		const RgResource *desired = change->desired;
-		if (change->action != RG_ACTION_REPLACE || !desired ||
-			!rg_nodes_has_pool(desired, rg_schema_kind(schema, desired->kind),
-				pass->cluster->head->name))
+		const RgKind *kind = desired ? rg_schema_kind(schema, desired->kind) : NULL;
+		bool restarts = kind && restarts_nodes(change, kind);
+		if (!kind || (change->action != RG_ACTION_REPLACE && !restarts))
 			continue;
-		RgDiag *diag = rg_diags_warning(diags, "plan.head-replaced",
-			"the head is replaced: every running job and actor of the cluster ends");
-		rg_diag_address(diag, change->address, NULL);
-		rg_diag_at(diag, pass->cluster->head->source);
-		rg_diag_hint(diag, "apply when no job is running, or revert the change that "
-				   "replaces the head");
+		if (rg_nodes_has_pool(desired, kind, pass->cluster->head->name))
+			warn_of_head(pass, change, restarts, diags);
+		else if (restarts && desired->restart)
+			note_restart(pass, change, diags);
 	}
 }
 
@@ -112,7 +143,7 @@ static void note_unjoined(const RgPass *pass, RgDiags *diags)
 		first = first ? first : record;
 		n++;
 	}
-	if (!n || !rg_provider_offers(pass->provider, "console"))
+	if (!n || !rg_ready_reports(pass->provider))
 		return;
 	g_autofree char *more = n > 1 ? g_strdup_printf(" and %u more", n - 1) : g_strdup("");
 	RgDiag *diag = rg_diags_note(
@@ -128,7 +159,7 @@ void pass_notice(const RgSession *session, const RgPass *pass, RgDiags *diags)
 		return;
 	if (session->http.read_only) /* an apply looks itself */
 		note_unjoined(pass, diags);
-	warn_of_head(pass, diags);
+	find_restarts(pass, diags);
 	find_renamed(pass, diags);
 	find_deprecated(pass, diags);
 }

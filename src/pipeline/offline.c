@@ -33,8 +33,8 @@ RgCluster *rg_pipeline_validate(
 	return ok ? g_steal_pointer(&cluster) : NULL;
 }
 
-json_t *rg_pipeline_fit(
-	RgProviderHost *providers, const char *spec_path, const char *ref, RgDiags *diags)
+json_t *rg_pipeline_fit(RgProviderHost *providers, const char *spec_path, const char *ref,
+	const RgEmit *form, const char *explain, RgDiags *diags)
 {
 	g_autoptr(RgProvenance) provenance = NULL;
 	g_autoptr(RgCluster) cluster = offline_load(spec_path, ref, &provenance, diags);
@@ -48,12 +48,21 @@ json_t *rg_pipeline_fit(
 	g_autoptr(RgShapes) shapes = pass_fit_shapes(tables, cluster, NULL, diags);
 	if (!shapes)
 		return NULL;
+	json_auto_t *explained = explain ? rg_fit_explain(cluster, shapes, explain, diags) : NULL;
+	if (explain && !explained)
+		return NULL;
+	rg_fit_check_compat(cluster, shapes, NULL, diags);
 	json_auto_t *cost = pass_range(cluster, tables, shapes, diags);
-	json_t *fit = rg_fit_workloads(cluster, shapes, diags);
+	json_t *fit = pass_fit_workloads(cluster, shapes, project, explain, diags);
 	if (!fit)
 		fit = json_pack("{s:s, s:s, s:s, s:n}", "format_version", "1.0", "cluster",
 			cluster->name, "ray", cluster->ray.version, "workloads");
 	if (cost)
 		json_object_set(fit, "cost", cost);
+	if (form)
+		json_object_set_new(
+			fit, "emitted", rg_fit_emit(cluster, shapes, fit, *form, diags));
+	if (explained)
+		json_object_set(fit, "explained", explained);
 	return fit;
 }

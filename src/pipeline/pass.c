@@ -20,7 +20,11 @@ void rg_pass_free(RgPass *pass)
 	json_decref(pass->place);
 	pass_forget_account(pass);
 	g_free(pass->account);
+	g_free(pass->acting);
 	rg_provider_close(pass->provider);
+	json_decref(pass->renames);
+	if (pass->moves)
+		g_ptr_array_unref(pass->moves);
 	rg_snapshot_free(pass->snapshot);
 	rg_tables_free(pass->tables);
 	rg_provenance_free(pass->provenance);

@@ -1,5 +1,4 @@
 #include "pipeline/internal.h"
-#include "fit/workloads.h"
 #include "boot/boot.h"
 #include "fit/compat.h"
 #include "fit/topology.h"
@@ -82,8 +81,7 @@ static bool same_place(RgProviderHost *providers, const RgCluster *cluster,
 
 /* ---- cluster -> desired */
 
-/* What in the catalog satisfies the spec, its policy and what is kept; NULL with diagnostics. */
-static RgShapes *make_shapes(RgSession *session, RgPass *pass, RgDiags *diags)
+RgShapes *pass_make_shapes(RgSession *session, RgPass *pass, RgDiags *diags)
 {
 	g_clear_pointer(&pass->fit, json_decref); /* of an earlier fit */
 	g_clear_pointer(&pass->fitted, json_decref);
@@ -94,6 +92,8 @@ static RgShapes *make_shapes(RgSession *session, RgPass *pass, RgDiags *diags)
 		json_object_set_new(pins, "reoptimize", json_true());
 	if (session->renew_images)
 		json_object_set_new(pins, "renew_images", json_true());
+	if (!pass_ask_reservations(session, pass, pins, diags))
+		return NULL;
 	g_autoptr(RgShapes) shapes =
 		pass_fit_shapes(pass_tables(session, pass), pass->cluster, pins, diags);
 	if (!shapes || !pass_check_policy(pass->cluster, shapes, pass->project, diags))
@@ -101,24 +101,12 @@ static RgShapes *make_shapes(RgSession *session, RgPass *pass, RgDiags *diags)
 	return g_steal_pointer(&shapes);
 }
 
-static bool fit_shapes(RgSession *session, RgPass *pass, const RgShapes *shapes, RgDiags *diags)
+bool pass_fit_facts(RgSession *session, RgPass *pass, const RgShapes *shapes, const json_t *facts,
+	RgDiags *diags)
 {
 	json_t *pins = rg_pass_pins(pass);
 	RgTables *tables = pass_tables(session, pass);
-	const json_t *request = rg_fit_request(shapes);
-	json_auto_t *facts = NULL;
-	if (request) {
-		pass_tell(session, "resolving", "images, network and zones", 0, false);
-		g_autoptr(RgDiags) unresolved = rg_diags_new();
-		facts = rg_provider_resolve(pass->provider, request, unresolved);
-		pass_locate(pass->cluster, unresolved);
-		bool right = facts || rg_pass_check_account(pass, false, diags);
-		if (right)
-			rg_diags_take_all(diags, unresolved);
-		if (!facts)
-			return false;
-	}
-	pass->fit = rg_fit_workloads(pass->cluster, shapes, diags);
+	pass->fit = pass_fit_workloads(pass->cluster, shapes, pass->project, NULL, diags);
 	pass->fitted = rg_fit(pass->cluster, shapes, facts, pins, pass->snapshot->lineage, diags);
 	pass_choose_disks(rg_provider_get_schema(pass->provider), pass->fitted);
 	pass->facts = pass_facts(pass, pass->fitted);
@@ -126,8 +114,18 @@ static bool fit_shapes(RgSession *session, RgPass *pass, const RgShapes *shapes,
 	const RgCatalog *catalog = rg_tables_catalog(tables, place->name, place->region, diags);
 	if (pass->fitted && catalog)
 		rg_fit_check_topology(pass->cluster, catalog, pass->fitted, pass->fit, diags);
-	if (!pass->fitted || !rg_fit_check_compat(pass->cluster, shapes, pass->facts, diags) ||
-		!pass_boot(session, pass, pass->fitted, diags))
+	return pass->fitted && rg_fit_check_compat(pass->cluster, shapes, pass->facts, diags) &&
+	       pass_boot(session, pass, pass->fitted, diags);
+}
+
+static bool fit_shapes(RgSession *session, RgPass *pass, const RgShapes *shapes, RgDiags *diags)
+{
+	const json_t *request = rg_fit_request(shapes);
+	json_auto_t *facts = NULL;
+	if (request &&
+		!(facts = pass_resolve(session, pass, request, "images, network and zones", diags)))
+		return false;
+	if (!pass_fit_facts(session, pass, shapes, facts, diags))
 		return false;
 	pass->desired = rg_provider_lower(pass->provider, pass->fitted, diags);
 	pass_locate(pass->cluster, diags);
@@ -138,7 +136,7 @@ static bool fit_shapes(RgSession *session, RgPass *pass, const RgShapes *shapes,
 static bool fit_pass(RgSession *session, RgPass *pass, bool read, RgDiags *diags)
 {
 	g_clear_pointer(&pass->shapes, rg_fit_shapes_free);
-	pass->shapes = make_shapes(session, pass, diags);
+	pass->shapes = pass_make_shapes(session, pass, diags);
 	if (pass->shapes && read)
 		pass_begin_refresh(session, pass);
 	bool ok = pass->shapes && fit_shapes(session, pass, pass->shapes, diags);
@@ -298,6 +296,7 @@ bool rg_pass_make_plan(RgSession *session, RgPass *pass, RgDiags *diags)
 		.facts = pass->facts ? pass->facts : snapshot->facts,
 		.protect = protect,
 		.protection = protection,
+		.renames = pass->renames,
 		.spec_file = pass->provenance && pass->provenance->path ? pass->provenance->path
 			     : cluster					? cluster->file
 									: NULL,
@@ -313,9 +312,13 @@ bool rg_pass_make_plan(RgSession *session, RgPass *pass, RgDiags *diags)
 		.override = session->override,
 		.carbon = carbon};
 	pass->plan = rg_plan_new(pass->diff, schema, &input, diags);
-	if (pass->plan)
-		pass_notice(session, pass, diags);
-	return pass->plan != NULL;
+	if (!pass->plan)
+		return false;
+	pass->plan->acting = g_strdup(pass->acting);
+	pass_notice(session, pass, diags);
+	if (!pass_check_reservations(session, pass, diags))
+		pass->plan->errored = true;
+	return true;
 }
 
 /* Anyone who can read the repository could join the Ray cluster; and a clone has a copy that
@@ -348,14 +351,16 @@ bool rg_pass_settle(RgSession *session, RgPass *pass, RgDiags *diags)
 	pass->snapshot = rg_store_load(session->store, pass->cluster->name, diags);
 	return pass->snapshot && pass_settle(session, pass, diags) &&
 	       rg_pass_check_settings(session->providers, pass->cluster, diags) &&
-	       same_place(session->providers, pass->cluster, pass->snapshot, diags);
+	       same_place(session->providers, pass->cluster, pass->snapshot, diags) &&
+	       (session->diff.destroy || pass_rename_pools(pass, diags));
 }
 
-bool rg_pipeline_plan(RgSession *session, RgPass *pass, RgDiags *diags)
+static bool plan_pass(RgSession *session, RgPass *pass, RgDiags *diags)
 {
 	bool destroy = session->diff.destroy;
 	if (!rg_pass_settle(session, pass, diags) ||
-		(!destroy && !pass_check_elastic(session->providers, pass->cluster, diags)))
+		(!destroy && (!pass_check_elastic(session->providers, pass->cluster, diags) ||
+				     !pass_check_jobs(session->providers, pass->cluster, diags))))
 		return false;
 	warn_of_tracked_state(session, pass->provenance, diags);
 	if (!rg_pass_open(session, pass, diags))
@@ -370,4 +375,11 @@ bool rg_pipeline_plan(RgSession *session, RgPass *pass, RgDiags *diags)
 		return false;
 	pass_preflight(session, pass, preflight, diags);
 	return true;
+}
+
+bool rg_pipeline_plan(RgSession *session, RgPass *pass, RgDiags *diags)
+{
+	bool planned = plan_pass(session, pass, diags);
+	pass_explain_place(pass, diags);
+	return planned;
 }

@@ -13,6 +13,7 @@
 #include "apply/apply.h"
 #include "diff/diff.h"
 #include "diff/drift.h"
+#include "fit/emit.h"
 #include "plan/plan.h"
 #include "ready/ready.h"
 #include "refresh/refresh.h"
@@ -52,10 +53,13 @@ typedef struct {
 	RgProject *project; /* NULL: none */
 	RgProvenance *provenance;
 	struct RgTables *tables; /* tables.h; they borrow the project */
-	RgSnapshot *snapshot;
+	RgSnapshot *snapshot;	 /* with the pools' new names, if `moves` */
+	json_t *renames;	 /* [{"from", "to"}]: pools that the plan renames; NULL: none */
+	GPtrArray *moves; /* RgMoves* (readdress.h): what that changes in records; NULL: nothing */
 	RgProvider *provider;
 	struct RgAsking *asking; /* account.c */
 	char *account;		 /* of the credentials; NULL: unknown (yet) */
+	char *acting;		 /* which credentials they are, in words; NULL: unknown (yet) */
 	json_t *place; /* why the cluster is where it is (place.h); NULL: the spec leaves no choice
 			*/
 	json_t *pins;  /* what the fit keeps (rg_pass_pins) */
@@ -88,6 +92,10 @@ RgPass *rg_pipeline_open_recorded(RgSession *session, const char *cluster, RgDia
 /* For the apply of a saved plan: only state, transport and module. NULL if the plan is stale or of
  * another state. */
 RgPass *rg_pipeline_open_saved(RgSession *session, const RgPlan *plan, RgDiags *diags);
+/* For `export`: the cluster of a loaded pass as a file of that form (rg_schema_exports), as it
+ * would be created now, or as its pins keep it; g_free. NULL with provider.no-export and others. A
+ * provider without zones needs no network. */
+char *rg_pipeline_export(RgSession *session, RgPass *pass, const char *form, RgDiags *diags);
 /* For `drift`: adds the nodes that the cloud shows as recorded, but that do not work. Reading calls
  * only; what can't be asked is a note. */
 void rg_pipeline_check_nodes(const RgPass *pass, RgDrift *drift, RgDiags *diags);
@@ -119,9 +127,11 @@ bool rg_pipeline_give_back(RgSession *session, const char *cluster, const RgAppl
 /* Whether the spec's workloads fit (src/fit/workloads.h), and in "cost" what the cluster costs at
  * the minimum and maximum number of nodes of its pools, compared with the budgets: from the catalog
  * alone, as if nothing ran yet, no network, no state. A new reference (schemas/fit.schema.json),
- * "workloads" is null for a spec without; NULL with diagnostics. */
-json_t *rg_pipeline_fit(
-	RgProviderHost *providers, const char *spec_path, const char *ref, RgDiags *diags);
+ * "workloads" is null for a spec without; NULL with diagnostics. With `form`, "emitted" is what
+ * rg_fit_emit makes of it; with `explain`, "explained" is what each pool lacks for the workload of
+ * that name. */
+json_t *rg_pipeline_fit(RgProviderHost *providers, const char *spec_path, const char *ref,
+	const RgEmit *form, const char *explain, RgDiags *diags);
 /* Only validation: spec, catalog, shapes. No network, no module, and no git without `ref`. */
 RgCluster *rg_pipeline_validate(
 	RgProviderHost *providers, const char *spec_path, const char *ref, RgDiags *diags);

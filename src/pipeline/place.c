@@ -8,9 +8,10 @@
 /* One candidate and its evaluation. */
 typedef struct {
 	char *rejected; /* why not; NULL: it qualifies */
+	char *over;	/* the finding about the budgets; NULL: it is within them */
 	bool known;	/* whole is filled in */
 	RgWhole whole;
-	char *price_date;
+	char *price_date, *oldest_date;
 	RgDiags *found;
 } Trial;
 
@@ -79,13 +80,19 @@ static void weigh(Choosing *choosing, Trial *trial, RgDiags *found)
 		return;
 	trial->whole = rg_fit_whole(cluster, shapes, choosing->carbon, true);
 	trial->price_date = g_strdup(trial->whole.price_date);
+	trial->oldest_date = g_strdup(trial->whole.oldest_date);
 	trial->whole.price_date = trial->price_date;
+	trial->whole.oldest_date = trial->oldest_date;
 	trial->known = true;
 	if (!trial->rejected)
 		trial->rejected = rg_fit_whole_lacks(cluster, shapes);
 	if (pass_check_policy(cluster, shapes, rg_tables_project(tables), found) &&
 		rg_fit_check_compat(cluster, shapes, NULL, found))
-		json_decref(rg_fit_workloads(cluster, shapes, found));
+		json_decref(rg_fit_workloads(cluster, shapes, NULL, 0, NULL, found));
+	g_autoptr(RgDiags) over = rg_diags_new();
+	if (!choosing->placing->override &&
+		!pass_check_budget(cluster, tables, shapes, choosing->carbon, over))
+		trial->over = first_error(over);
 }
 
 /* False: the spec or the data are wrong, whatever the other candidates are. */
@@ -111,6 +118,23 @@ static bool try_place(Choosing *choosing, guint i)
 
 /* ---- all */
 
+/* True: some are, because another one is not. */
+static bool reject_over_budget(const Choosing *choosing)
+{
+	guint n = choosing->cluster->places->len;
+	bool within = false, rejected = false;
+	for (guint i = 0; i < n; i++)
+		within |= !choosing->trials[i].rejected && !choosing->trials[i].over;
+	for (guint i = 0; i < n && within; i++) {
+		Trial *trial = &choosing->trials[i];
+		if (trial->rejected || !trial->over)
+			continue;
+		trial->rejected = g_steal_pointer(&trial->over);
+		rejected = true;
+	}
+	return rejected;
+}
+
 static json_t *amount_json(int64_t amount, bool known)
 {
 	return known ? json_integer(amount) : json_null();
@@ -127,27 +151,14 @@ static void put_figures(json_t *to, const Trial *trial)
 	json_object_set_new(to, "carbon_mg_hour", amount_json(whole->carbon_mg_hour, trial->known));
 	json_object_set_new(to, "uncounted", amount_json(whole->uncounted, trial->known));
 	rg_json_set_str(to, "price_date", trial->price_date);
-}
-
-static json_t *candidates_json(const Choosing *choosing)
-{
-	const GPtrArray *places = choosing->cluster->places;
-	json_t *all = json_array();
-	for (guint i = 0; i < places->len; i++) {
-		const RgProviderRef *place = places->pdata[i];
-		json_t *row =
-			json_pack("{s:s, s:s}", "provider", place->name, "region", place->region);
-		put_figures(row, &choosing->trials[i]);
-		rg_json_set_str(row, "rejected", choosing->trials[i].rejected);
-		json_array_append_new(all, row);
-	}
-	return all;
+	rg_json_set_str(to, "oldest_price_date", trial->oldest_date);
+	json_object_set_new(to, "derived", amount_json(whole->derived, trial->known));
 }
 
 /* Price and carbon are compared only between places that have the same choice of accelerators, and
  * that know their prices equally well. */
-static char *reason_of(
-	const Choosing *choosing, const RgMerit *merits, const bool *admitted, guint best)
+static char *reason_of(const Choosing *choosing, const RgMerit *merits, const bool *admitted,
+	guint best, bool over_budget)
 {
 	guint n = choosing->cluster->places->len, count = 0, alike = 0;
 	bool by_choice = false, by_price = false;
@@ -161,8 +172,11 @@ static char *reason_of(
 	}
 	const char *word = rg_merit_word(choosing->cluster->optimize);
 	if (count == 1)
-		return g_strdup_printf(
-			"the only one of %u candidate%s that has everything", n, n == 1 ? "" : "s");
+		return g_strdup_printf("the only one of %u candidate%s that has everything%s", n,
+			n == 1 ? "" : "s", over_budget ? " within the budget" : "");
+	if (alike == count && merits[best].microusd_hour == INT64_MAX &&
+		choosing->cluster->optimize != RG_OPTIMIZE_CARBON)
+		return g_strdup_printf("the first of %u candidates without known prices", count);
 	if (alike == count)
 		return g_strdup_printf("%s of %u candidates", word, count);
 	const char *with = !by_price	? "the accelerators listed first"
@@ -186,11 +200,49 @@ static guint best_of(const Choosing *choosing, const RgMerit *merits, const bool
 										     : best;
 }
 
+/* Why the best place was preferred to one that costs less; NULL: that one does not cost less. */
+static const char *lost_by(const Choosing *choosing, const RgMerit *merit, const RgMerit *best)
+{
+	if (merit->microusd_hour >= best->microusd_hour)
+		return NULL;
+	if (merit->preference != best->preference)
+		return "its accelerators are listed later";
+	if (merit->sureness != best->sureness)
+		return "not all of its prices are known";
+	switch (choosing->cluster->optimize) {
+	case RG_OPTIMIZE_CARBON:
+		return "it emits more";
+	case RG_OPTIMIZE_BALANCED:
+		return "its balance of price and carbon is worse";
+	case RG_OPTIMIZE_COST:
+		break;
+	}
+	return NULL;
+}
+
+static json_t *candidates_json(const Choosing *choosing, const RgMerit *merits, guint best)
+{
+	const GPtrArray *places = choosing->cluster->places;
+	json_t *all = json_array();
+	for (guint i = 0; i < places->len; i++) {
+		const RgProviderRef *place = places->pdata[i];
+		json_t *row =
+			json_pack("{s:s, s:s}", "provider", place->name, "region", place->region);
+		put_figures(row, &choosing->trials[i]);
+		rg_json_set_str(row, "rejected", choosing->trials[i].rejected);
+		if (best < places->len && !choosing->trials[i].rejected)
+			rg_json_set_str(row, "lost", lost_by(choosing, &merits[i], &merits[best]));
+		json_array_append_new(all, row);
+	}
+	return all;
+}
+
 static json_t *choice_json(Choosing *choosing)
 {
 	guint n = choosing->cluster->places->len;
 	g_autofree RgMerit *merits = g_new(RgMerit, n);
 	g_autofree bool *admitted = g_new(bool, n);
+	bool over_budget = reject_over_budget(choosing);
 	for (guint i = 0; i < n; i++) {
 		merits[i] = choosing->trials[i].whole.merit;
 		admitted[i] = !choosing->trials[i].rejected;
@@ -199,13 +251,13 @@ static json_t *choice_json(Choosing *choosing)
 	json_t *choice = json_object();
 	rg_cluster_settle(choosing->cluster, best < n ? best : 0);
 	if (best < n) {
-		g_autofree char *reason = reason_of(choosing, merits, admitted, best);
+		g_autofree char *reason = reason_of(choosing, merits, admitted, best, over_budget);
 		rg_json_set_str(choice, "provider", choosing->cluster->provider.name);
 		rg_json_set_str(choice, "region", choosing->cluster->provider.region);
 		rg_json_set_str(choice, "reason", reason);
 		put_figures(choice, &choosing->trials[best]);
 	}
-	json_object_set_new(choice, "candidates", candidates_json(choosing));
+	json_object_set_new(choice, "candidates", candidates_json(choosing, merits, best));
 	return choice;
 }
 
@@ -245,7 +297,9 @@ json_t *rg_place_choose(const RgPlacing *placing, RgCluster *cluster, RgDiags *d
 		report_none(&choosing, choice);
 	for (guint i = 0; i < n; i++) {
 		g_free(trials[i].rejected);
+		g_free(trials[i].over);
 		g_free(trials[i].price_date);
+		g_free(trials[i].oldest_date);
 		rg_diags_free(trials[i].found);
 	}
 	return choice;

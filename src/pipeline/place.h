@@ -15,11 +15,13 @@ typedef struct {
 	RgTables *tables;    /* the policy of their project file applies too */
 	const json_t *avoid; /* places that had no capacity; may be NULL */
 	int kept;	     /* the candidate that wins if figures are equal; -1: the first */
+	bool override;	     /* the budget may be exceeded */
 	bool compare; /* it is not an error if none qualifies: `raygpu offers`, which makes no plan
 		       */
 } RgPlacing;
 
-/* Tries every candidate and places the cluster at the best one that qualifies; if none does,
+/* Tries every candidate and places the cluster at the best one that qualifies, of those within the
+ * budgets if there is one: a budget of which all are above is for the plan to judge. If none does,
  * returns all results with fit.no-place. A wrong setting of any candidate is still an error. A new
  * reference, without "provider" if none qualifies; NULL: the spec or the data are wrong. Only for a
  * cluster that rg_place_is_open. */

@@ -1,4 +1,4 @@
-/* What the cloud reports in advance about the creations of a plan: quota and permissions, before
+/* What the cloud reports in advance about the changes of a plan: quota and permissions, before
  * anything is created or approved. Only if the module offers it, once per command. */
 #include <pthread.h>
 #include <string.h>
@@ -6,12 +6,13 @@
 
 struct RgPreflight {
 	RgProvider *provider;
-	const char *cluster; /* the snapshot's */
+	RgPreflightAbout about; /* borrowed texts */
 	const RgPlan *plan;
-	json_t *creates;
+	json_t *creates, *updates;
 	RgDiags *findings, *diags;
+	json_t *limits; /* {address of a finding: the quota that it is about} */
 	pthread_t thread;
-	bool applies, waits, running, ok;
+	bool waits, running, ok;
 };
 
 /* What is created, one entry for all equal creations. */
@@ -70,12 +71,41 @@ static json_t *creates_of(const RgPass *pass, const RgPlan *plan)
 	return creates.list;
 }
 
+/* Only of kinds whose updates the module can try. */
+static json_t *updates_of(const RgPass *pass, const RgPlan *plan)
+{
+	const RgSchema *schema = rg_provider_get_schema(pass->provider);
+	json_t *list = json_array();
+	for (guint i = 0; plan && i < plan->changes->len; i++) {
+		const RgPlanChange *change = plan->changes->pdata[i];
+		const RgKind *kind = rg_schema_kind(schema, change->kind);
+		if (change->action != RG_ACTION_UPDATE || !kind || !kind->tries_updates)
+			continue;
+		json_t *changed = json_array();
+		for (guint k = 0; k < change->attrs->len; k++)
+			json_array_append_new(changed,
+				json_string(((RgPlanAttr *)change->attrs->pdata[k])->name));
+		json_array_append_new(
+			list, json_pack("{s:s, s:s, s:s?, s:s?, s:O, s:O?, s:o}", "kind",
+				      change->kind, "address", change->address, "id", change->id,
+				      "origin", change->origin, "attributes", change->desired,
+				      "observed", change->observed, "changed", changed));
+	}
+	return list;
+}
+
 static void *run(void *data)
 {
 	RgPreflight *preflight = data;
-	preflight->ok = rg_provider_preflight(preflight->provider, preflight->cluster,
-		preflight->creates, preflight->applies, preflight->findings, preflight->diags);
+	preflight->ok = rg_provider_preflight(preflight->provider, &preflight->about,
+		preflight->creates, preflight->findings, preflight->limits, preflight->diags);
 	return NULL;
+}
+
+/* A saved plan was checked when it was made. */
+static const char *image_of(const RgCluster *cluster)
+{
+	return cluster && !cluster->ray.registry_user ? cluster->ray.image : NULL;
 }
 
 RgPreflight *pass_begin_preflight(RgSession *session, const RgPass *pass, const RgPlan *plan)
@@ -83,18 +113,22 @@ RgPreflight *pass_begin_preflight(RgSession *session, const RgPass *pass, const 
 	if (session->skip_preflight || session->diff.looking || (plan && plan->errored) ||
 		!rg_provider_offers(pass->provider, "preflight"))
 		return NULL;
-	json_auto_t *list = creates_of(pass, plan);
-	if (!json_array_size(list))
+	json_auto_t *list = creates_of(pass, plan), *updates = updates_of(pass, plan);
+	if (!json_array_size(list) && !json_array_size(updates))
 		return NULL;
 	pass_tell(session, "checking", "quota and permissions", 0, false);
 	RgPreflight *preflight = g_new0(RgPreflight, 1);
 	preflight->provider = pass->provider;
 	preflight->plan = plan;
-	preflight->cluster = pass->snapshot->cluster;
-	preflight->applies = !session->http.read_only;
+	preflight->updates = g_steal_pointer(&updates);
+	preflight->about = (RgPreflightAbout){.cluster = pass->snapshot->cluster,
+		.updates = preflight->updates,
+		.container_image = image_of(pass->cluster),
+		.applies = !session->http.read_only};
 	preflight->waits = session->waits_for_capacity;
 	preflight->creates = g_steal_pointer(&list);
 	preflight->findings = rg_diags_new();
+	preflight->limits = json_object();
 	preflight->diags = rg_diags_new();
 	preflight->running = pthread_create(&preflight->thread, NULL, run, preflight) == 0;
 	if (!preflight->running)
@@ -115,6 +149,8 @@ void pass_preflight_free(RgPreflight *preflight)
 		return;
 	wait_for(preflight);
 	json_decref(preflight->creates);
+	json_decref(preflight->updates);
+	json_decref(preflight->limits);
 	rg_diags_free(preflight->findings);
 	rg_diags_free(preflight->diags);
 	g_free(preflight);
@@ -139,32 +175,60 @@ static RgSource source_of_change(const void *data, const char *origin)
 	return best;
 }
 
-/* Is a candidate of another type or market? Zones share quotas. */
-static bool has_other_offer(const json_t *candidates)
+static bool is_same(const json_t *offer, const json_t *other, const char *key)
+{
+	return g_strcmp0(rg_json_str(offer, key, ""), rg_json_str(other, key, "")) == 0;
+}
+
+/* Would the quota still be exceeded with this offer for the `count` nodes of `first`? */
+static bool is_exceeded(
+	const json_t *limit, const json_t *offer, const json_t *first, int64_t count)
+{
+	const char *types = rg_json_str(limit, "types", NULL);
+	if (!types || !is_same(offer, limit, "market") ||
+		!g_regex_match_simple(types, rg_json_str(offer, "instance_type", ""), 0, 0))
+		return false;
+	int64_t more = rg_json_int(offer, "vcpus", 0) - rg_json_int(first, "vcpus", 0);
+	return rg_json_int(limit, "wanted", 0) + count * more > rg_json_int(limit, "free", 0);
+}
+
+/* Is a candidate of another type or market, and not under the same quota? Zones share quotas. */
+static bool has_other_offer(const json_t *candidates, const json_t *limit, int64_t count)
 {
 	const json_t *first = NULL, *candidate;
 	size_t i;
 	json_array_foreach (candidates, i, candidate) {
 		const json_t *offer = json_object_get(json_object_get(candidate, "node"), "offer");
 		first = first ? first : offer;
-		if (g_strcmp0(rg_json_str(offer, "instance_type", ""),
-			    rg_json_str(first, "instance_type", "")) != 0 ||
-			g_strcmp0(rg_json_str(offer, "market", ""),
-				rg_json_str(first, "market", "")) != 0)
+		bool other =
+			!is_same(offer, first, "instance_type") || !is_same(offer, first, "market");
+		if (other && !is_exceeded(limit, offer, first, count))
 			return true;
 	}
 	return false;
 }
 
+static int64_t created_in(const RgPlan *plan, const char *pool)
+{
+	int64_t n = 0;
+	for (guint i = 0; i < plan->changes->len; i++) {
+		const RgPlanChange *change = plan->changes->pdata[i];
+		n += change->action == RG_ACTION_CREATE && change->index >= 0 &&
+		     g_strcmp0(change->group, pool) == 0;
+	}
+	return n;
+}
+
 /* Apply requests something else if the cloud cannot provide the nodes of this pool. */
-static bool has_candidates(const RgPlan *plan, const char *pool, bool quota)
+static bool has_candidates(const RgPlan *plan, const char *pool, bool quota, const json_t *limit)
 {
 	size_t i;
 	const json_t *one;
 	json_array_foreach (json_object_get(plan->capacity, "pools"), i, one) {
+		const json_t *candidates = json_object_get(one, "candidates");
 		if (g_strcmp0(rg_json_str(one, "pool", ""), pool) == 0)
-			return quota ? has_other_offer(json_object_get(one, "candidates"))
-				     : json_array_size(json_object_get(one, "candidates")) > 1;
+			return quota ? has_other_offer(candidates, limit, created_in(plan, pool))
+				     : json_array_size(candidates) > 1;
 	}
 	return false;
 }
@@ -175,15 +239,22 @@ static bool is_scarcity(const void *unused, const RgDiag *diag)
 	       g_str_equal(diag->code, rg_class_code(RG_CLASS_QUOTA));
 }
 
+typedef struct {
+	const RgPlan *plan;
+	const json_t *limits;
+} Ways;
+
 static bool is_avoidable(const void *data, const RgDiag *diag)
 {
-	const RgPlan *plan = data;
+	const Ways *ways = data;
+	const RgPlan *plan = ways->plan;
 	bool quota = g_str_equal(diag->code, rg_class_code(RG_CLASS_QUOTA));
 	bool scarce = quota || g_str_equal(diag->code, rg_class_code(RG_CLASS_CAPACITY));
 	for (guint i = 0; scarce && diag->address && i < plan->changes->len; i++) {
 		const RgPlanChange *change = plan->changes->pdata[i];
 		if (g_str_equal(change->address, diag->address))
-			return has_candidates(plan, change->group, quota);
+			return has_candidates(plan, change->group, quota,
+				json_object_get(ways->limits, diag->address));
 	}
 	return false;
 }
@@ -204,10 +275,11 @@ bool pass_end_preflight(RgPreflight *preflight, const RgPass *pass, RgDiags *dia
 	if (preflight->plan)
 		rg_diags_locate(preflight->findings, source_of_change, preflight->plan);
 	const RgPlan *plan = preflight->plan ? preflight->plan : pass->plan;
+	const Ways ways = {plan, preflight->limits};
 	if (preflight->waits)
 		rg_diags_soften(preflight->findings, is_scarcity, NULL);
 	else if (plan)
-		rg_diags_soften(preflight->findings, is_avoidable, plan);
+		rg_diags_soften(preflight->findings, is_avoidable, &ways);
 	bool fine = !rg_diags_has_errors(preflight->findings);
 	rg_diags_take_new(diags, preflight->findings);
 	return fine;

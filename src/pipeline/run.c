@@ -55,14 +55,14 @@ bool rg_pipeline_wait(RgSession *session, const RgPass *pass, RgRun *run, RgDiag
 /* What the caller is shown passes here. */
 typedef struct {
 	const RgApplyOptions *options;
-	GHashTable *failed; /* char* address -> itself */
+	GHashTable *failed; /* char* address -> char* pool */
 } Watch;
 
 static void run_event(void *data, const RgEvent *event)
 {
 	const Watch *watch = data;
 	if (event->type == RG_EVENT_FAILED && event->address)
-		g_hash_table_add(watch->failed, g_strdup(event->address));
+		g_hash_table_insert(watch->failed, g_strdup(event->address), g_strdup(event->pool));
 	if (watch->options->event)
 		watch->options->event(watch->options->event_data, event);
 }
@@ -72,6 +72,15 @@ static bool lacks_capacity(const RgApplyResult *result)
 {
 	return result->lacking && result->lacking == result->failed && !result->open &&
 	       !result->interrupted;
+}
+
+/* What is only removed needs none. */
+static bool lacks_secrets(const RgPass *pass, RgDiags *diags)
+{
+	const RgPlan *plan = pass->plan;
+	bool sends =
+		plan->create + plan->update + plan->replace > 0 || pass->snapshot->journal->len;
+	return sends && rg_snapshot_refuse_sealed(pass->snapshot, "the run", diags);
 }
 
 static char *run_begin(
@@ -109,10 +118,10 @@ static bool is_protected(const RgPlan *plan, const RgSnapshot *now, const char *
 	return false;
 }
 
-/* Those whose turn it is; NULL: none. Without the head nobody joins, so it goes first, alone. What
- * is protected stays. */
+/* Those whose turn it is; NULL: none. One that got a bad GPU back has another try. Without the head
+ * nobody joins, so it goes first, alone. What is protected stays. */
 static GHashTable *pick_again(const RgPlan *plan, const RgSnapshot *now, const RgReadyResult *ready,
-	GHashTable *replaced, unsigned most)
+	GHashTable *replaced, unsigned left)
 {
 	g_autoptr(GHashTable) again = g_hash_table_new(g_str_hash, g_str_equal);
 	size_t i;
@@ -122,9 +131,10 @@ static GHashTable *pick_again(const RgPlan *plan, const RgSnapshot *now, const R
 		const RgResource *record = rg_resource_set_find(now->recorded, address);
 		const char *pool = rg_json_str(row, "pool", "");
 		bool head = g_str_equal(pool, "head");
+		bool given_back = rg_json_bool(row, "given_back", false);
 		if (!record || is_protected(plan, now, pool) ||
-			g_hash_table_contains(replaced, address) ||
-			g_hash_table_size(replaced) + g_hash_table_size(again) >= most)
+			(g_hash_table_contains(replaced, address) && !given_back) ||
+			g_hash_table_size(again) >= left)
 			continue;
 		if (head)
 			g_hash_table_remove_all(again);
@@ -178,7 +188,7 @@ static bool replace(RgSession *session, const RgPass *pass, const RgApplyOptions
 static bool run_until_joined(RgSession *session, const RgPass *pass, RgApplyOptions *apply,
 	GHashTable *failed, RgRun *run, RgDiags *diags)
 {
-	unsigned most = session->ready ? session->ready->max_replacements : 0;
+	unsigned left = session->ready ? session->ready->max_replacements : 0;
 	g_autoptr(GHashTable) replaced =
 		g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
 	for (bool done = true;;) {
@@ -187,14 +197,15 @@ static bool run_until_joined(RgSession *session, const RgPass *pass, RgApplyOpti
 		g_autoptr(GHashTable) again = NULL;
 		rg_ready_result_clear(&run->ready);
 		bool joined = run_wait(session, pass, failed, run, found);
-		if (!joined && done && most && !run->ready.interrupted)
+		if (!joined && done && left && !run->ready.interrupted)
 			now = rg_store_load(session->store, pass->plan->cluster, diags);
 		if (now)
-			again = pick_again(pass->plan, now, &run->ready, replaced, most);
+			again = pick_again(pass->plan, now, &run->ready, replaced, left);
 		if (!again) {
 			rg_diags_take_all(diags, found);
 			return joined && done;
 		}
+		left -= g_hash_table_size(again);
 		warn_of_failed(found, diags);
 		GHashTableIter iter;
 		gpointer address;
@@ -206,46 +217,79 @@ static bool run_until_joined(RgSession *session, const RgPass *pass, RgApplyOpti
 	}
 }
 
+/* Between two rounds: the old nodes leave whose successors are there. What is recorded then; NULL:
+ * the run ends. */
+static RgSnapshot *remove_formers(RgSession *session, const RgPass *pass, RgApplyOptions *apply,
+	const Rounds *rounds, RgRun *run, bool *done, RgDiags *diags)
+{
+	GHashTable *failed = ((const Watch *)apply->event_data)->failed;
+	g_autoptr(RgSnapshot) now = rg_store_load(session->store, pass->plan->cluster, diags);
+	g_autoptr(GHashTable) due = now ? rounds_due(rounds, now, failed, &run->ready) : NULL;
+	if (!due || !g_hash_table_size(due))
+		return g_steal_pointer(&now);
+	apply->formers = due;
+	*done = replace(session, pass, apply, now, run, diags) && *done;
+	apply->formers = NULL;
+	return run->result.interrupted ? NULL
+				       : rg_store_load(session->store, pass->plan->cluster, diags);
+}
+
 /* The rounds after the first one. */
 static bool run_rounds(RgSession *session, const RgPass *pass, RgApplyOptions *apply,
-	const GPtrArray *rounds, GHashTable *failed, RgRun *run, RgDiags *diags)
+	Rounds *rounds, RgRun *run, RgDiags *diags)
 {
+	GHashTable *failed = ((const Watch *)apply->event_data)->failed;
 	bool done = true;
 	apply->later = NULL;
-	for (guint i = 0; i < rounds->len; i++) {
-		GHashTable *round = rounds->pdata[i];
+	for (guint i = 0;; i++) {
 		if (run->result.interrupted || run->ready.interrupted)
 			return false;
-		done = pass_rounds_go_on(pass->plan, rounds, i, failed, &run->ready, diags) && done;
-		if (!g_hash_table_size(round))
-			continue;
+		apply->again = NULL;
 		g_autoptr(RgSnapshot) now =
-			rg_store_load(session->store, pass->plan->cluster, diags);
+			remove_formers(session, pass, apply, rounds, run, &done, diags);
 		if (!now)
 			return false;
-		apply->again = NULL;
+		done = rounds_go_on(rounds, i, now, failed, &run->ready, diags) && done;
+		GHashTable *round = rounds_nth(rounds, i);
+		if (!round)
+			return done;
+		if (!g_hash_table_size(round))
+			continue;
 		apply->only = round;
 		done = replace(session, pass, apply, now, run, diags) && done;
 		done = run_until_joined(session, pass, apply, failed, run, diags) && done;
 	}
-	return done;
+}
+
+/* `now`: the state after the renames, NULL: there are none. */
+static bool begin_apply(RgSession *session, const RgPass *pass, RgSnapshot **now, RgDiags *diags)
+{
+	if (!pass->moves)
+		return true;
+	if (!pass_store_renames(session, pass, diags))
+		return false;
+	*now = rg_store_load(session->store, pass->plan->cluster, diags);
+	return *now != NULL;
 }
 
 static bool carry_out(RgSession *session, const RgPass *pass, RgApplyOptions *apply, bool may_move,
 	RgRun *run, RgDiags *diags)
 {
+	g_autoptr(RgSnapshot) now = NULL;
+	if (!begin_apply(session, pass, &now, diags))
+		return false;
 	GHashTable *failed = ((const Watch *)apply->event_data)->failed;
-	g_autoptr(GPtrArray) rounds = pass_rounds(pass->plan);
-	g_autoptr(GHashTable) later = pass_rounds_all(rounds);
-	apply->later = session->ready ? later : NULL;
-	bool done = rg_apply(pass->provider, session->store, pass->snapshot, pass->plan, apply,
-		&run->result, diags);
+	g_autoptr(Rounds) rounds = rounds_new(pass->plan);
+	apply->later = rounds ? rounds_later(rounds) : NULL;
+	bool done = rg_apply(pass->provider, session->store, now ? now : pass->snapshot, pass->plan,
+		apply, &run->result, diags);
 	run->moves = may_move && lacks_capacity(&run->result);
-	if (run->result.interrupted || run->moves)
+	/* the nodes of a cluster that may still move are not put to use */
+	if (run->result.interrupted || run->moves || (may_move && run->result.open))
 		return false;
 	done = run_until_joined(session, pass, apply, failed, run, diags) && done;
-	if (session->ready)
-		done = run_rounds(session, pass, apply, rounds, failed, run, diags) && done;
+	if (rounds)
+		done = run_rounds(session, pass, apply, rounds, run, diags) && done;
 	return done;
 }
 
@@ -254,10 +298,13 @@ bool rg_pipeline_run(RgSession *session, const RgPass *pass, const RgApplyOption
 {
 	const RgPlan *plan = pass->plan;
 	*run = (RgRun){.outcome = "failed"};
+	if (lacks_secrets(pass, diags))
+		return false;
 	g_autofree char *lineage = run_begin(session, pass, who, run, diags);
 	if (!lineage)
 		return false;
-	g_autoptr(GHashTable) failed = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
+	g_autoptr(GHashTable) failed =
+		g_hash_table_new_full(g_str_hash, g_str_equal, g_free, g_free);
 	Watch watch = {options, failed};
 	RgApplyOptions apply = *options;
 	apply.event = run_event;

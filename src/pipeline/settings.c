@@ -183,6 +183,58 @@ bool pass_check_elastic(RgProviderHost *providers, const RgCluster *cluster, RgD
 	return good;
 }
 
+bool pass_check_jobs(RgProviderHost *providers, const RgCluster *cluster, RgDiags *diags)
+{
+	g_autoptr(RgDiags) unsaid = rg_diags_new(); /* rg_pass_check_settings reports it */
+	const RgSchema *schema = rg_provider_schema(providers, cluster->provider.name, unsaid);
+	if (!schema || rg_schema_jobs(schema) || json_object_size(cluster->jobs) == 0)
+		return true;
+	RgDiag *diag = rg_diags_error(diags, "spec.not-supported-yet",
+		"the provider %s cannot start jobs: its cloud has no API that starts one exactly "
+		"once",
+		cluster->provider.name);
+	rg_diag_at(diag, rg_cluster_source(cluster, "/jobs"));
+	rg_diag_hint(diag, "remove `jobs`, and submit them with `ray job submit` through `raygpu "
+			   "connect`");
+	return false;
+}
+
+static bool check_reservation(
+	const RgCluster *cluster, const RgSchema *schema, const RgPool *pool, RgDiags *diags)
+{
+	const json_t *rule = rg_schema_reservation(schema);
+	const char *id = pool->market.reservation;
+	if (!id || (rule && pass_fits(rule, id)))
+		return true;
+	RgDiag *diag;
+	if (rule)
+		diag = rg_diag_hint(
+			rg_diags_error(diags, "spec.bad-pattern",
+				"\"%s\" is not a reservation of %s", id, cluster->provider.name),
+			"it must be %s", rg_json_str(rule, "expected", ""));
+	else
+		diag = rg_diag_hint(
+			rg_diags_error(diags, "spec.conflict",
+				"the provider %s does not support reservations (pool %s)",
+				cluster->provider.name, pool->name),
+			"remove `market`: its nodes are bought on demand");
+	rg_diag_at(diag, pool->market.source);
+	return false;
+}
+
+static bool check_share(
+	const RgCluster *cluster, const RgSchema *schema, const RgPool *pool, RgDiags *diags)
+{
+	if (g_strcmp0(pool->share.of, "gpu") != 0 || rg_schema_shared_nodes(schema))
+		return true;
+	RgDiag *diag = rg_diags_error(diags, "spec.conflict",
+		"a node of the provider %s is one worker, which has all of its GPUs (pool %s)",
+		cluster->provider.name, pool->name);
+	rg_diag_at(diag, pool->share.source);
+	rg_diag_hint(diag, "remove `share`; `share: {time_slices: 4}` has tasks share GPUs");
+	return false;
+}
+
 static bool check_image(
 	const RgCluster *cluster, const RgSchema *schema, const RgPool *pool, RgDiags *diags)
 {
@@ -245,6 +297,8 @@ bool pass_check_place(RgProviderHost *providers, const RgCluster *cluster, RgDia
 	bool ok = check_pools(cluster, schema, diags, check_zones);
 	ok = check_pools(cluster, schema, diags, check_image) && ok;
 	ok = check_markets(cluster, schema, diags) && ok;
+	ok = check_pools(cluster, schema, diags, check_reservation) && ok;
+	ok = check_pools(cluster, schema, diags, check_share) && ok;
 	ok = pass_check_labels(cluster, schema, diags) && ok;
 	ok = pass_check_marks(cluster, schema, diags) && ok;
 	ok = check_pools(cluster, schema, diags, pass_check_disk) && ok;

@@ -47,6 +47,8 @@ static char *price_of(const json_t *row)
 		rg_money_format(json_is_integer(estimate) ? json_integer_value(estimate) : known);
 	if (rg_json_str(row, "rejected", NULL))
 		return g_strdup(rg_json_str(row, "rejected", ""));
+	if (known == 0 && !json_is_integer(estimate) && rg_json_int(row, "unpriced", 0) > 0)
+		return g_strdup("an unknown price");
 	const char *about = !rg_json_int(row, "unpriced", 0) ? ""
 			    : json_is_integer(estimate)	     ? "about "
 							     : "at least ";
@@ -79,29 +81,62 @@ static bool report_move(const RgPass *pass, const json_t *choice, guint from, Rg
 
 static bool choose(RgSession *session, RgPass *pass, int kept, RgDiags *diags)
 {
-	const RgPlacing placing = {
-		.tables = pass_tables(session, pass), .avoid = session->avoid, .kept = kept};
+	const RgPlacing placing = {.tables = pass_tables(session, pass),
+		.avoid = session->avoid,
+		.kept = kept,
+		.override = session->override != NULL};
 	pass->place = rg_place_choose(&placing, pass->cluster, diags);
 	return json_object_get(pass->place, "provider") != NULL;
 }
 
-static void tell_choice(const RgCluster *cluster, const json_t *choice, RgDiags *diags)
+/* "PLACE: $1.58 per hour", a line per candidate. */
+static char *list_candidates(const json_t *choice)
 {
-	g_autoptr(GString) others = g_string_new(NULL);
-	g_autofree char *price = price_of(choice);
+	GString *list = g_string_new(NULL);
 	size_t i;
 	json_t *row;
 	json_array_foreach (json_object_get(choice, "candidates"), i, row) {
 		g_autofree char *what = price_of(row);
 		g_autofree char *place = rg_place_text(
 			rg_json_str(row, "provider", ""), rg_json_str(row, "region", NULL));
-		g_string_append_printf(others, "%s%s: %s", i ? "\n" : "", place, what);
+		const char *lost = rg_json_str(row, "lost", NULL);
+		g_string_append_printf(list, "%s%s: %s%s%s", i ? "\n" : "", place, what,
+			lost ? ", but " : "", lost ? lost : "");
 	}
+	return g_string_free(list, FALSE);
+}
+
+static void tell_choice(const RgCluster *cluster, const json_t *choice, RgDiags *diags)
+{
+	g_autofree char *price = price_of(choice);
+	g_autofree char *list = list_candidates(choice);
 	g_autofree char *best = rg_place_text(cluster->provider.name, cluster->provider.region);
 	RgDiag *diag = rg_diags_note(diags, "fit.place", "today %s would be chosen, %s, at %s",
 		best, rg_json_str(choice, "reason", ""), price);
 	rg_diag_at(diag, cluster->provider.source);
-	rg_diag_detail(diag, "%s", others->str);
+	rg_diag_detail(diag, "%s", list);
+}
+
+void pass_explain_place(const RgPass *pass, RgDiags *diags)
+{
+	bool denied = false;
+	for (size_t i = 0; i < rg_diags_count(diags) && !denied; i++) {
+		const RgDiag *diag = rg_diags_get(diags, i);
+		denied = diag->severity == RG_SEVERITY_ERROR &&
+			 g_str_equal(diag->code, "provider.denied");
+	}
+	bool chosen = pass->snapshot && !rg_resource_set_size(pass->snapshot->recorded) &&
+		      json_array_size(json_object_get(pass->place, "candidates")) > 1;
+	if (!denied || !chosen)
+		return;
+	const RgProviderRef *here = &pass->cluster->provider;
+	g_autofree char *place = rg_place_text(here->name, here->region);
+	g_autofree char *list = list_candidates(pass->place);
+	RgDiag *diag = rg_diags_note(diags, "fit.place", "provider.any_of chose %s, %s", place,
+		rg_json_str(pass->place, "reason", ""));
+	rg_diag_at(diag, here->source);
+	rg_diag_detail(diag, "%s", list);
+	rg_diag_hint(diag, "if you have no access to %s, remove it from any_of", place);
 }
 
 bool pass_settle_offline(RgTables *tables, RgCluster *cluster, RgDiags *diags)

@@ -46,6 +46,11 @@ bool rg_tables_have(const RgTables *tables, const char *provider, const char *fi
 	return rg_provider_has(tables->providers, provider, file);
 }
 
+const RgOwnRows *rg_tables_own(const RgTables *tables)
+{
+	return &tables->own;
+}
+
 const RgCarbon *rg_tables_carbon(RgTables *tables, RgDiags *diags)
 {
 	if (!tables->carbon)
@@ -154,8 +159,8 @@ static void refuse_places(
 		return;
 	}
 	const RgSchema *schema = provider ? rg_tables_schema(tables, provider) : NULL;
-	rg_diags_error(diags, "catalog.unknown-region", "%s has no %s \"%s\" in raygpu's catalog",
-		provider ? provider : "no provider",
+	rg_diags_error(diags, "catalog.unknown-region", "%s%s %s \"%s\" in raygpu's catalog",
+		provider ? provider : "no provider", provider ? " has no" : " has a",
 		schema ? rg_schema_words(schema)->region : "region", region ? region : "");
 }
 

@@ -24,6 +24,8 @@ const RgSchema *rg_tables_schema(const RgTables *tables, const char *provider);
  * is no such provider. */
 const RgCatalog *rg_tables_catalog(
 	RgTables *tables, const char *provider, const char *region, RgDiags *diags);
+/* The project file's rows, once a catalog is open; for rg_catalog_judge. */
+const RgOwnRows *rg_tables_own(const RgTables *tables);
 const RgCarbon *rg_tables_carbon(RgTables *tables, RgDiags *diags);
 /* RgPlace: all providers or the named one, all regions or the named one, for rg_offers_find. NULL
  * and catalog.* or provider.not-found. */

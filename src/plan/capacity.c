@@ -27,13 +27,24 @@ static Created created_of(const RgPlan *plan, const json_t *pool)
 		const RgPlanChange *change = plan->changes->pdata[i];
 		bool makes =
 			change->action == RG_ACTION_CREATE || change->action == RG_ACTION_REPLACE;
-		if (!makes || change->index < 0 || g_strcmp0(change->group, created.pool) != 0)
+		if (!makes || !change->pin || g_strcmp0(change->group, created.pool) != 0)
 			continue;
-		created.below += change->index < created.floor;
-		created.rest += change->index >= created.floor;
+		bool below = change->index >= 0 && change->index < created.floor;
+		created.below += below;
+		created.rest += !below;
 		created.planned += MAX(change->price_microusd_hour, 0);
 	}
 	return created;
+}
+
+static bool is_limited(const RgPlan *plan, const char *pool)
+{
+	for (guint i = 0; i < plan->limits->len; i++) {
+		const RgPlanLimit *limit = plan->limits->pdata[i];
+		if (!limit->gpus && (!limit->pool || g_str_equal(limit->pool, pool)))
+			return true;
+	}
+	return false;
 }
 
 static const char *why_not(const RgPlan *plan, const Created *created, const json_t *candidate)
@@ -43,7 +54,7 @@ static const char *why_not(const RgPlan *plan, const Created *created, const jso
 	int64_t price = price_of(node), low = price_of(below ? below : node);
 	bool known = (!created->rest || price != RG_MONEY_UNKNOWN) &&
 		     (!created->below || low != RG_MONEY_UNKNOWN);
-	if (!plan->limits->len || plan->override)
+	if (!is_limited(plan, created->pool) || plan->override)
 		return NULL;
 	if (!known)
 		return "no price is known to compare with the budget";
@@ -108,8 +119,8 @@ void capacity_make(Maker *maker)
 
 static json_t *offer_json(const json_t *entry)
 {
-	static const char *const members[] = {
-		"instance_type", "market", "zone", "price_microusd_hour"};
+	static const char *const members[] = {"instance_type", "market", "zone",
+		"price_microusd_hour", "price_date", "price_quality"};
 	const json_t *offer = json_object_get(entry, "offer");
 	json_t *shown = json_object();
 	for (size_t i = 0; i < G_N_ELEMENTS(members); i++)

@@ -5,15 +5,15 @@
 #include "diff/diff.h"
 
 typedef enum {
-	RG_EVENT_REPLAY,    /* an interrupted create is sent again */
-	RG_EVENT_START,	    /* a change starts (one event per change) */
-	RG_EVENT_STILL,	    /* it continues; seconds since START */
-	RG_EVENT_TIME,	    /* another second has passed: not about a change */
-	RG_EVENT_DONE,	    /* it succeeded: id, seconds */
-	RG_EVENT_FAILED,    /* diag has the reason */
-	RG_EVENT_BLOCKED,   /* not tried: a dependency failed; `text` names it */
-	RG_EVENT_MOVE,	    /* a pool moves to another candidate: `text` says why and where */
-	RG_EVENT_GANG,	    /* a gang pool cannot be completed: `text` says what happens to it */
+	RG_EVENT_REPLAY,  /* an interrupted create is sent again */
+	RG_EVENT_START,	  /* a change starts (one event per change) */
+	RG_EVENT_STILL,	  /* it continues; seconds since START; text: what it waits for, or NULL */
+	RG_EVENT_TIME,	  /* another second has passed: not about a change */
+	RG_EVENT_DONE,	  /* it succeeded: id, seconds */
+	RG_EVENT_FAILED,  /* diag has the reason */
+	RG_EVENT_BLOCKED, /* not tried: a dependency failed; `text` names it */
+	RG_EVENT_MOVE,	  /* a pool moves to another candidate: `text` says why and where */
+	RG_EVENT_GANG,	  /* a gang pool cannot be completed: `text` says what happens to it */
 	RG_EVENT_INTERRUPT, /* a signal arrived: nothing new starts; `text` lists what is open */
 } RgEventType;
 

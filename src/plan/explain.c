@@ -85,6 +85,33 @@ static void add_fields(Maker *maker, const RgChange *change, json_t *items)
 	}
 }
 
+static json_t *find_field(const json_t *items, const char *field)
+{
+	size_t i;
+	json_t *item;
+	json_array_foreach (items, i, item)
+		if (g_str_equal(rg_json_str(item, "field", ""), field))
+			return item;
+	return NULL;
+}
+
+/* A field that determines an attribute too is listed once: with both of its values, if the text has
+ * them. */
+static void add_texts(json_t *items, const json_t *texts)
+{
+	static const char *const members[] = {"before", "after", "change"};
+	size_t i;
+	json_t *text;
+	json_array_foreach (texts, i, text) {
+		json_t *item = find_field(items, rg_json_str(text, "field", ""));
+		bool more = json_object_get(text, "before") && json_object_get(text, "after");
+		if (!item)
+			json_array_append(items, text);
+		for (size_t k = 0; item && more && k < G_N_ELEMENTS(members); k++)
+			json_object_set(item, members[k], json_object_get(text, members[k]));
+	}
+}
+
 json_t *plan_explain(Maker *maker, const RgChange *change)
 {
 	if (!change->desired || !change->recorded)
@@ -94,7 +121,7 @@ json_t *plan_explain(Maker *maker, const RgChange *change)
 	json_t *texts = explain_texts(maker, change);
 	if (!json_array_size(items))
 		return texts;
-	json_array_extend(items, texts);
+	add_texts(items, texts);
 	json_decref(texts);
 	return json_incref(items);
 }

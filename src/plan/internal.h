@@ -10,7 +10,8 @@ typedef struct {
 
 typedef struct {
 	json_t *pin; /* what the state keeps about such a node (src/fit/fit.h), owned */
-	const char *instance_type, *accelerator, *price_date, *reason; /* may be NULL; of `pin` */
+	const char *instance_type, *accelerator, *price_date, *price_quality,
+		*reason;    /* may be NULL; of `pin` */
 	const char *market; /* "on-demand" if the pin does not say */
 	int64_t price;	    /* RG_MONEY_UNKNOWN */
 	unsigned gpus;

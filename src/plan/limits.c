@@ -7,14 +7,18 @@
  * able to shrink, and to be repaired on the way. An unknown price cannot be compared, so under a
  * budget nodes of unknown price cannot be added either. */
 
-RgPlanLimit *rg_plan_limit_new(const char *pool, bool month, int64_t microusd, RgSource source)
+RgPlanLimit *rg_plan_limit_new(const RgPlanLimit *like)
 {
-	RgPlanLimit *limit = g_new0(RgPlanLimit, 1);
-	limit->pool = g_strdup(pool);
-	limit->month = month;
-	limit->microusd = microusd;
-	limit->source = source;
+	RgPlanLimit *limit = g_memdup2(like, sizeof *like);
+	limit->pool = g_strdup(like->pool);
 	return limit;
+}
+
+const char *rg_plan_limit_period(const RgPlanLimit *limit)
+{
+	return limit->hours == RG_MONTH_HOURS ? "month"
+	       : limit->hours == RG_DAY_HOURS ? "day"
+					      : "hour";
 }
 
 void rg_plan_limit_free(gpointer data)
@@ -58,7 +62,7 @@ RgPlanSide rg_plan_sum(const RgPlan *plan, const char *name, bool after)
 typedef struct {
 	const RgPlanLimit *limit;
 	RgPlanSum before, after;
-	int64_t cost; /* after, in the limit's unit */
+	int64_t used; /* after, in the limit's unit */
 	bool grows;
 	const char *override;
 	const char *place;
@@ -68,38 +72,64 @@ typedef struct {
 	RgDiags *diags;
 } Judged;
 
-static int64_t in_unit(const RgPlanLimit *limit, int64_t microusd_hour)
+static int64_t in_unit(const RgPlanLimit *limit, int64_t an_hour)
 {
-	return microusd_hour * (limit->month ? RG_MONTH_HOURS : 1);
+	return an_hour * limit->hours;
+}
+
+static int64_t used_by(const RgPlanLimit *limit, const RgPlanSum *sum)
+{
+	return in_unit(limit, limit->gpus ? sum->gpus : sum->microusd_hour);
+}
+
+/* "cost at least $12.5", "use 192 GPU hours"; g_free. */
+static char *use_text(const RgPlanLimit *limit, int64_t used, unsigned unpriced)
+{
+	if (limit->gpus)
+		return g_strdup_printf("use %" G_GINT64_FORMAT " GPU hours", used);
+	g_autofree char *money = rg_money_exact(used);
+	return g_strdup_printf("cost %s$%s", unpriced > 0 ? "at least " : "", money);
 }
 
 /* For pools with a range, what they would cost at the minimum. */
 static void tell_least(const Judged *judged, RgDiag *diag)
 {
-	g_autofree char *least =
-		rg_money_exact(in_unit(judged->limit, judged->least->microusd_hour));
+	g_autofree char *least = use_text(
+		judged->limit, used_by(judged->limit, judged->least), judged->least->unpriced);
 	if (judged->least->nodes < judged->after.nodes)
 		rg_diag_detail(diag,
 			"with every pool at its maximum, which Ray may reach at any time; at the "
-			"minimum it would cost %s$%s",
-			judged->least->unpriced > 0 ? "at least " : "", least);
+			"minimum it would %s",
+			least);
+}
+
+static const char *remedy_of(const Judged *judged, bool unknown)
+{
+	if (judged->planned)
+		return unknown ? "give the price in `catalog` of raygpu.yaml (raygpu-spec(5)), "
+				 "limit GPU hours, which need no price, or use "
+				 "--override-budget REASON, which `raygpu log` keeps"
+			       : "reduce the plan, raise the budget, or use --override-budget "
+				 "REASON, which `raygpu log` keeps";
+	if (unknown)
+		return "give the price in `catalog` of raygpu.yaml (raygpu-spec(5)), or limit GPU "
+		       "hours, which need no price";
+	return judged->least->nodes < judged->after.nodes
+		       ? "lower the max of a pool, or raise the budget"
+		       : "reduce the spec, or raise the budget";
 }
 
 static RgDiag *limit_tell(const Judged *judged, const char *code, const char *summary)
 {
+	bool unknown = g_str_equal(code, "budget.unknown");
 	bool refused = judged->grows && !judged->override;
 	RgDiag *diag = refused ? rg_diags_error(judged->diags, code, "%s", summary)
 			       : rg_diags_warning(judged->diags, code, "%s", summary);
 	rg_diag_at(diag, judged->limit->source);
 	if (refused)
 		tell_least(judged, diag);
-	if (!judged->planned)
-		rg_diag_hint(diag, judged->least->nodes < judged->after.nodes
-					   ? "lower the max of a pool, or raise the budget"
-					   : "reduce the spec, or raise the budget");
-	else if (refused)
-		rg_diag_hint(diag, "reduce the plan, raise the budget, or use --override-budget "
-				   "REASON, which `raygpu log` keeps");
+	if (!judged->planned || refused)
+		rg_diag_hint(diag, "%s", remedy_of(judged, unknown));
 	else if (judged->grows)
 		rg_diag_detail(diag, "overridden: %s", judged->override);
 	else
@@ -110,12 +140,14 @@ static RgDiag *limit_tell(const Judged *judged, const char *code, const char *su
 static void tell_exceeded(const Judged *judged)
 {
 	const RgPlanLimit *limit = judged->limit;
-	g_autofree char *cost = rg_money_exact(judged->cost);
-	g_autofree char *most = rg_money_exact(limit->microusd);
-	g_autofree char *summary = g_strdup_printf("%s%s would cost %s$%s %s; the budget is $%s",
-		limit->pool ? "pool " : "the cluster", limit->pool ? limit->pool : "",
-		judged->after.unpriced > 0 ? "at least " : "", cost,
-		limit->month ? "per month of 730 hours" : "per hour", most);
+	g_autofree char *use = use_text(limit, judged->used, judged->after.unpriced);
+	g_autofree char *money = rg_money_exact(limit->most);
+	g_autofree char *most = limit->gpus ? g_strdup_printf("%" G_GINT64_FORMAT, limit->most)
+					    : g_strconcat("$", money, NULL);
+	g_autofree char *summary = g_strdup_printf("%s%s would %s per %s%s; the budget is %s",
+		limit->pool ? "pool " : "the cluster", limit->pool ? limit->pool : "", use,
+		rg_plan_limit_period(limit), limit->hours == RG_MONTH_HOURS ? " of 730 hours" : "",
+		most);
 	limit_tell(judged, "budget.exceeded", summary);
 }
 
@@ -138,6 +170,19 @@ static void add_type(GString *types, const char *type, bool is_spot)
 		g_string_append_printf(types, "%s%s", types->len > 0 ? ", " : "", name);
 }
 
+/* Nodes of one unknown price that become nodes of another. */
+static bool unknown_changes(const RgPlan *plan, const char *name)
+{
+	for (guint i = 0; i < plan->pools->len; i++) {
+		const RgPlanPool *pool = plan->pools->pdata[i];
+		bool meant = !name || g_str_equal(pool->pool, name);
+		if (meant && pool->after.most.unpriced > 0 &&
+			(pool->instance_type_before || pool->market_before))
+			return true;
+	}
+	return false;
+}
+
 static GString *unpriced_types(const RgPlan *plan, const char *name)
 {
 	GString *types = g_string_new(NULL);
@@ -157,7 +202,7 @@ static GString *unpriced_types_of_range(const GArray *pools, const char *name)
 		const RgPlanRange *pool = &g_array_index(pools, RgPlanRange, i);
 		bool meant = !name || g_str_equal(pool->pool, name);
 		if (meant && pool->unpriced_type)
-			add_type(types, pool->unpriced_type, false);
+			add_type(types, pool->unpriced_type, pool->unpriced_spot);
 	}
 	return types;
 }
@@ -165,13 +210,20 @@ static GString *unpriced_types_of_range(const GArray *pools, const char *name)
 /* True: refused unless a reason is given. */
 static bool judge(const Judged *judged)
 {
-	bool over = judged->cost > judged->limit->microusd;
-	bool unknown = !over && judged->grows && judged->after.unpriced > 0;
+	bool over = judged->used > judged->limit->most;
+	bool unknown = !over && judged->grows && judged->after.unpriced > 0 && !judged->limit->gpus;
 	if (over)
 		tell_exceeded(judged);
 	else if (unknown)
 		tell_unknown(judged);
 	return judged->grows && (over || unknown);
+}
+
+static bool cost_grows(const RgPlan *plan, const RgPlanLimit *limit, const Judged *judged)
+{
+	return judged->after.microusd_hour > judged->before.microusd_hour ||
+	       judged->after.unpriced > judged->before.unpriced ||
+	       unknown_changes(plan, limit->pool);
 }
 
 bool rg_plan_check_budget(const RgPlan *plan, const char *override, bool *passed, RgDiags *diags)
@@ -191,9 +243,9 @@ bool rg_plan_check_budget(const RgPlan *plan, const char *override, bool *passed
 			.planned = true,
 			.override = override,
 			.diags = diags};
-		judged.cost = in_unit(limit, judged.after.microusd_hour);
-		judged.grows = judged.after.microusd_hour > judged.before.microusd_hour ||
-			       judged.after.unpriced > judged.before.unpriced;
+		judged.used = used_by(limit, &judged.after);
+		judged.grows = limit->gpus ? judged.after.gpus > judged.before.gpus
+					   : cost_grows(plan, limit, &judged);
 		bool refused = judge(&judged);
 		needed |= refused;
 		good &= !refused || override;
@@ -208,10 +260,10 @@ bool rg_plan_affords(const RgPlan *plan, const char *pool, int64_t pool_more, in
 	for (guint i = 0; i < plan->limits->len && !plan->override; i++) {
 		const RgPlanLimit *limit = plan->limits->pdata[i];
 		int64_t added = limit->pool ? pool_more : more;
-		if ((limit->pool && !g_str_equal(limit->pool, pool)) || added <= 0)
+		if ((limit->pool && !g_str_equal(limit->pool, pool)) || added <= 0 || limit->gpus)
 			continue;
 		const RgPlanSide after = rg_plan_sum(plan, limit->pool, true);
-		if (in_unit(limit, after.most.microusd_hour + added) > limit->microusd)
+		if (in_unit(limit, after.most.microusd_hour + added) > limit->most)
 			return false;
 	}
 	return true;
@@ -242,7 +294,7 @@ bool rg_plan_check_range(
 			.place = place,
 			.types = types,
 			.after = range.most,
-			.cost = in_unit(limit, range.most.microusd_hour),
+			.used = used_by(limit, &range.most),
 			.grows = range.most.nodes > 0,
 			.least = &range.least,
 			.diags = diags};

@@ -197,8 +197,13 @@ static void load_limits(Loader *loader, RgPlan *plan, const json_t *own)
 		RgPlanLimit *limit = g_new0(RgPlanLimit, 1);
 		g_ptr_array_add(plan->limits, limit);
 		members_take(loader, limit_members, limit, item);
-		limit->month = g_str_equal(rg_json_str(item, "period", ""), "month");
-		if (limit->microusd < 0)
+		const char *period = rg_json_str(item, "period", "hour");
+		limit->hours = g_str_equal(period, "month") ? RG_MONTH_HOURS
+			       : g_str_equal(period, "day") ? RG_DAY_HOURS
+							    : 1;
+		limit->gpus = json_object_get(item, "gpu_hours") != NULL;
+		limit->most = rg_json_int(item, limit->gpus ? "gpu_hours" : "microusd", -1);
+		if (limit->most < 0)
 			load_fail(loader, "limits", "a limit without an amount");
 	}
 }
@@ -227,6 +232,10 @@ static void load_head(Loader *loader, RgPlan *plan, const json_t *own)
 		if (!pool || !json_is_boolean(was) || !json_is_boolean(is) || was == is ||
 			listed != json_is_true(is))
 			load_fail(loader, "protection", "not what \"protect\" says");
+	}
+	json_array_foreach (plan->renames, i, item) {
+		if (!rg_json_str(item, "from", NULL) || !rg_json_str(item, "to", NULL))
+			load_fail(loader, "renames", "not a list of \"from\" and \"to\"");
 	}
 	if (!plan->touched)
 		load_fail(loader, "touched", "missing");

@@ -28,6 +28,7 @@ const Member pool_members[] = {MEMBER(RgPlanPool, pool, NEEDED),
 	MEMBER(RgPlanPool, instance_type, TEXT), MEMBER(RgPlanPool, accelerator, TEXT),
 	MEMBER(RgPlanPool, market, TEXT), MEMBER(RgPlanPool, reason, TEXT),
 	MEMBER(RgPlanPool, instance_type_before, TEXT), MEMBER(RgPlanPool, market_before, TEXT),
+	MEMBER(RgPlanPool, price_date, TEXT), MEMBER(RgPlanPool, price_quality, TEXT),
 	MEMBER(RgPlanPool, gang, FLAG), MEMBER(RgPlanPool, max_unavailable, SOME),
 	MEMBER(RgPlanPool, max_surge, SOME), {0}};
 
@@ -40,19 +41,20 @@ const Member sum_carbon_members[] = {
 const Member market_sum_members[] = {MEMBER(RgPlanSum, nodes, COUNT),
 	MEMBER(RgPlanSum, microusd_hour, AMOUNT), MEMBER(RgPlanSum, unpriced, COUNT), {0}};
 
-const Member limit_members[] = {MEMBER(RgPlanLimit, pool, TEXT),
-	MEMBER(RgPlanLimit, microusd, AMOUNT), MEMBER(RgPlanLimit, source, SOURCE), {0}};
+const Member limit_members[] = {
+	MEMBER(RgPlanLimit, pool, TEXT), MEMBER(RgPlanLimit, source, SOURCE), {0}};
 
 const Member plan_members[] = {MEMBER(RgPlan, command, NEEDED), MEMBER(RgPlan, cluster, NEEDED),
 	MEMBER(RgPlan, lineage, TEXT), MEMBER(RgPlan, provider, TEXT), MEMBER(RgPlan, region, TEXT),
 	MEMBER(RgPlan, config, MAP), MEMBER(RgPlan, facts, MAP), MEMBER(RgPlan, labels, MAP),
 	MEMBER(RgPlan, ready_timeouts, MAP), MEMBER(RgPlan, ignore_tags, LIST),
-	MEMBER(RgPlan, protect, LIST), MEMBER(RgPlan, protection, LIST), MEMBER(RgPlan, fit, MAP),
-	MEMBER(RgPlan, details, MAP), MEMBER(RgPlan, serial, NUMBER), MEMBER(RgPlan, state, TEXT),
-	{0}};
+	MEMBER(RgPlan, protect, LIST), MEMBER(RgPlan, protection, LIST),
+	MEMBER(RgPlan, renames, LIST), MEMBER(RgPlan, fit, MAP), MEMBER(RgPlan, details, MAP),
+	MEMBER(RgPlan, serial, NUMBER), MEMBER(RgPlan, state, TEXT), {0}};
 
-const Member money_members[] = {
-	MEMBER(RgPlan, catalog_date, TEXT), NAMED(RgPlan, override, "budget_override", TEXT), {0}};
+const Member money_members[] = {MEMBER(RgPlan, catalog_date, TEXT),
+	NAMED(RgPlan, oldest_date, "oldest_price_date", TEXT),
+	NAMED(RgPlan, override, "budget_override", TEXT), {0}};
 
 const Member touched_members[] = {MEMBER(RgPlan, touched, MAP), {0}};
 

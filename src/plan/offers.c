@@ -13,6 +13,7 @@ void offer_from_pin(Offer *offer, const json_t *pin)
 	offer->instance_type = rg_json_str(pin, "instance_type", NULL);
 	offer->accelerator = rg_json_str(pin, "accelerator", NULL);
 	offer->price_date = rg_json_str(pin, "price_date", NULL);
+	offer->price_quality = rg_json_str(pin, "price_quality", NULL);
 	offer->reason = rg_json_str(pin, "reason", NULL);
 	offer->market = rg_json_str(pin, "market", "on-demand");
 	offer->price = rg_json_int(pin, "price_microusd_hour", RG_MONEY_UNKNOWN);
@@ -70,8 +71,10 @@ json_t *rg_plan_pin(const json_t *node)
 	copy_member(pin, "price_microusd_hour", offer, "price_microusd_hour");
 	copy_member(pin, "price_date", offer, "price_date");
 	copy_member(pin, "price_quality", offer, "price_quality");
-	if (g_str_equal(rg_json_str(offer, "market", "on-demand"), "spot"))
+	if (!g_str_equal(rg_json_str(offer, "market", "on-demand"), "on-demand"))
 		copy_member(pin, "market", offer, "market");
+	if (json_object_get(offer, "reservation"))
+		copy_member(pin, "reservation", offer, "reservation");
 	if (json_object_get(offer, "reason"))
 		copy_member(pin, "reason", offer, "reason");
 	copy_member(pin, "accelerator", offer, "gpu");

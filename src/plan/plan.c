@@ -10,6 +10,7 @@ void rg_plan_free(RgPlan *plan)
 	members_free(git_members, plan);
 	members_free(money_members, plan);
 	members_free(touched_members, plan);
+	g_free(plan->acting);
 	g_clear_pointer(&plan->changes, g_ptr_array_unref);
 	g_clear_pointer(&plan->pools, g_ptr_array_unref);
 	g_clear_pointer(&plan->markets, g_ptr_array_unref);
@@ -42,6 +43,7 @@ static RgPlan *plan_from_input(const RgPlanInput *input)
 	plan->fit = copy_json(input->fit);
 	plan->protect = copy_json(input->protect);
 	plan->protection = copy_json(input->protection);
+	plan->renames = copy_json(input->renames);
 	plan->serial = input->serial;
 	plan->state = g_strdup(input->state);
 	plan->spec_file = g_strdup(input->spec_file);
@@ -53,8 +55,7 @@ static RgPlan *plan_from_input(const RgPlanInput *input)
 	plan->limits = g_ptr_array_new_with_free_func(rg_plan_limit_free);
 	for (guint i = 0; input->limits && i < input->limits->len; i++) {
 		const RgPlanLimit *limit = input->limits->pdata[i];
-		g_ptr_array_add(plan->limits, rg_plan_limit_new(limit->pool, limit->month,
-						      limit->microusd, limit->source));
+		g_ptr_array_add(plan->limits, rg_plan_limit_new(limit));
 	}
 	return plan;
 }
@@ -166,7 +167,9 @@ RgPlan *rg_plan_new(
 	json_t *rows = json_object();
 	for (guint i = 0; i < diff->changes->len; i++) {
 		const RgChange *change = diff->changes->pdata[i];
-		json_object_set_new(rows, change->address, row_stamp(change->recorded));
+		bool has_row = change->row != RG_ROW_LEFT_BEHIND;
+		json_object_set_new(
+			rows, change->address, row_stamp(has_row ? change->recorded : NULL));
 	}
 	plan->touched = rows;
 	plan_count(plan);
@@ -195,7 +198,7 @@ bool rg_plan_has_changes(const RgPlan *plan)
 	return plan->create + plan->update + plan->replace + plan->remove + plan->record +
 			       plan->forget >
 		       0 ||
-	       plan->protection;
+	       plan->protection || plan->renames;
 }
 
 bool rg_plan_is_noop(const RgPlan *plan)

@@ -3,6 +3,7 @@
  * Terraform's keys plus ours). Deterministic: same commit, same world, same bytes; no time stamp,
  * no absolute path, no branch, no secret. Owns everything it points to; immutable; any thread. */
 #pragma once
+#include "base/money.h"
 #include "diff/diff.h"
 
 /* One attribute of one change, in plan form (values as shown; sensitive ones never). */
@@ -72,7 +73,9 @@ typedef struct {
 	char *instance_type, *accelerator; /* of after, else before; accelerator may be NULL */
 	char *market, *reason; /* the same: "on-demand", "spot", "mixed"; why this type, or NULL */
 	char *instance_type_before, *market_before; /* where they change; else NULL */
-	bool gang;				    /* apply creates all of its new nodes or none */
+	/* of the same nodes: the oldest date; "derived" if any price is. NULL: not known */
+	char *price_date, *price_quality;
+	bool gang; /* apply creates all of its new nodes or none */
 	/* how many of its nodes apply replaces at a time; max_surge: the new one before the old
 	 * one. Both 0: none are replaced, or all at once */
 	unsigned max_unavailable, max_surge;
@@ -81,14 +84,12 @@ typedef struct {
 
 /* A limit of a budget that the plan was compared with. */
 typedef struct {
-	char *pool; /* NULL: the whole cluster */
-	bool month; /* per month of RG_MONTH_HOURS, else per hour */
-	int64_t microusd;
+	char *pool;	 /* NULL: the whole cluster */
+	bool gpus;	 /* it limits GPU hours, which need no price; else the cost */
+	unsigned hours;	 /* of its period: 1, 24, RG_MONTH_HOURS */
+	int64_t most;	 /* in a period: micro-USD, or GPU hours */
 	RgSource source; /* its line in the spec or the project file */
 } RgPlanLimit;
-
-/* As in the clouds' own calculators. */
-#define RG_MONTH_HOURS 730
 
 /* What all nodes of one market cost, before and after. */
 typedef struct {
@@ -109,12 +110,16 @@ typedef struct {
 	/* what changes in that: [{"pool", "before", "after"}]; NULL: nothing. It changes no
 	 * resource, but must be applied. */
 	json_t *protection;
+	/* pools whose records get another name before anything else: [{"from", "to"}]; NULL: none
+	 */
+	json_t *renames;
 	int64_t serial; /* of the state that the plan was made from */
 	char *state;	/* identity of the state store as the user gave it */
 	char *spec_file, *spec_digest;
 	char *commit; /* NULL: not in git or no commit */
 	bool dirty, in_git;
 	char *catalog_date; /* newest price date used, or NULL */
+	char *oldest_date;  /* the oldest, where it differs, or NULL */
 	GPtrArray *changes; /* RgPlanChange*: NONE included, in apply order */
 	GPtrArray *pools;   /* RgPlanPool*, head first, then by spec, then pools that left it */
 	GPtrArray *markets; /* RgPlanMarket*, by name */
@@ -135,6 +140,9 @@ typedef struct {
 	unsigned api_seconds;
 	unsigned create, update, replace, remove, record, forget, stop, drifted; /* counts */
 	bool errored; /* diagnostics had errors: must not be applied */
+	/* which credentials it was made with, in words; not saved, they may be another user's at
+	 * the next plan. NULL: unknown */
+	char *acting;
 } RgPlan;
 
 void rg_plan_free(RgPlan *plan);
@@ -154,7 +162,7 @@ typedef struct {
 	bool in_git, dirty;
 	const json_t *fitted; /* NULL if destroying without a spec */
 	const char *cluster, *provider, *region, *spec_file, *spec_digest;
-	const json_t *config, *facts, *protect, *protection;
+	const json_t *config, *facts, *protect, *protection, *renames;
 	const json_t *fit;	      /* NULL without workloads */
 	const json_t *ignore_tags;    /* NULL: none */
 	const json_t *ready_timeouts; /* NULL: none */
@@ -182,7 +190,7 @@ json_t *rg_plan_own_labels(const json_t *node);
 RgPlan *rg_plan_new(
 	const RgDiff *diff, const RgSchema *schema, const RgPlanInput *input, RgDiags *diags);
 /* Whether apply has something to do: any create, update, replace, delete, record, forget, or a
- * change of the protection of pools. */
+ * change of the protection or the names of pools. */
 bool rg_plan_has_changes(const RgPlan *plan);
 /* Whether "No changes." is true: nothing to do and nothing stopped or blocked by unmanaged
  * resources. One function decides both the text and the exit code. */
@@ -207,6 +215,7 @@ typedef struct {
 	const char *pool; /* borrowed; NULL: of several */
 	RgPlanSum least, most;
 	const char *unpriced_type; /* borrowed: the pool's type, if its price is unknown */
+	bool unpriced_spot;	   /* the price of spot */
 } RgPlanRange;
 /* Of all RgPlanRange of `pools`, or of the one of that name. */
 RgPlanRange rg_plan_range_sum(const GArray *pools, const char *pool);
@@ -214,7 +223,9 @@ RgPlanRange rg_plan_range_sum(const GArray *pools, const char *pool);
  * may grow an elastic pool to it at any time without asking. */
 bool rg_plan_check_range(
 	const GArray *pools, const GPtrArray *limits, const char *place, RgDiags *diags);
-RgPlanLimit *rg_plan_limit_new(const char *pool, bool month, int64_t microusd, RgSource source);
+RgPlanLimit *rg_plan_limit_new(const RgPlanLimit *like); /* a copy; `pool` is copied too */
+/* "hour", "day" or "month". */
+const char *rg_plan_limit_period(const RgPlanLimit *limit);
 void rg_plan_limit_free(gpointer limit);
 
 /* Saved form; deterministic. `rg_plan_from_json` checks form and limits (plan.bad-file). */

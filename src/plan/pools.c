@@ -28,12 +28,27 @@ static RgPlanPool *find_pool(GPtrArray *pools, GHashTable *by_name, const char *
 	return pool;
 }
 
-static void newer_date(RgPlan *plan, const char *date)
+static void keep_text(char **kept, const char *text)
 {
-	if (!date || (plan->catalog_date && strcmp(date, plan->catalog_date) <= 0))
+	g_free(*kept);
+	*kept = g_strdup(text);
+}
+
+/* The oldest is only kept beside a newer one. */
+static void add_date(RgPlan *plan, const char *date)
+{
+	if (!date)
 		return;
-	g_free(plan->catalog_date);
-	plan->catalog_date = g_strdup(date);
+	int order = plan->catalog_date ? strcmp(date, plan->catalog_date) : 0;
+	if (!plan->catalog_date) {
+		plan->catalog_date = g_strdup(date);
+	} else if (order > 0) {
+		if (!plan->oldest_date)
+			plan->oldest_date = g_strdup(plan->catalog_date);
+		keep_text(&plan->catalog_date, date);
+	} else if (order < 0 && (!plan->oldest_date || strcmp(date, plan->oldest_date) < 0)) {
+		keep_text(&plan->oldest_date, date);
+	}
 }
 
 static RgPlanMarket *find_market(RgPlan *plan, const char *name)
@@ -87,6 +102,17 @@ static void name_pool(RgPlanPool *pool, const Offer *offer)
 	pool->reason = g_strdup(offer->reason);
 }
 
+static void add_price(RgPlanPool *pool, const Offer *offer)
+{
+	const char *date = offer->price_date, *quality = offer->price_quality;
+	if (offer->price == RG_MONEY_UNKNOWN)
+		return;
+	if (date && (!pool->price_date || strcmp(date, pool->price_date) < 0))
+		keep_text(&pool->price_date, date);
+	if (quality && (!pool->price_quality || g_str_equal(quality, "derived")))
+		keep_text(&pool->price_quality, quality);
+}
+
 /* Nodes of one pool are on two markets only while some of them are being replaced. */
 static void mix_market(char **market, const Offer *offer)
 {
@@ -117,9 +143,11 @@ static void add_before(
 	RgPlanMarket *market = find_market(maker->plan, offer.market);
 	add_side(maker, &pool->before, &market->before, &offer, nodes,
 		rg_nodes_now(nodes, change->observed));
-	newer_date(maker->plan, offer.price_date);
-	if (pool->after.most.nodes == 0)
+	add_date(maker->plan, offer.price_date);
+	if (pool->after.most.nodes == 0) {
 		name_pool(pool, &offer);
+		add_price(pool, &offer);
+	}
 	if (!pool->instance_type_before)
 		pool->instance_type_before = g_strdup(offer.instance_type);
 	mix_market(&pool->market_before, &offer);
@@ -131,13 +159,17 @@ static void add_after(
 	bool made = change->action == RG_ACTION_CREATE || change->action == RG_ACTION_REPLACE;
 	const bool wanted = resource_after(change) == change->desired;
 	const Offer offer = offer_of(maker, change, nodes, wanted);
-	if (pool->after.most.nodes == 0)
+	if (pool->after.most.nodes == 0) {
 		name_pool(pool, &offer);
+		g_clear_pointer(&pool->price_date, g_free);
+		g_clear_pointer(&pool->price_quality, g_free);
+	}
+	add_price(pool, &offer);
 	mix_market(&pool->market, &offer);
 	RgPlanMarket *market = find_market(maker->plan, offer.market);
 	add_side(maker, &pool->after, &market->after, &offer, nodes,
 		made ? nodes->min : nodes_after(change, nodes));
-	newer_date(maker->plan, offer.price_date);
+	add_date(maker->plan, offer.price_date);
 }
 
 typedef void (*AddNodes)(

@@ -154,7 +154,9 @@ static json_t *limits_json(const RgPlan *plan)
 	for (guint i = 0; i < plan->limits->len; i++) {
 		const RgPlanLimit *limit = plan->limits->pdata[i];
 		json_t *object = members_json(limit_members, limit, NULL);
-		rg_json_set_str(object, "period", limit->month ? "month" : "hour");
+		rg_json_set_str(object, "period", rg_plan_limit_period(limit));
+		json_object_set_new(object, limit->gpus ? "gpu_hours" : "microusd",
+			json_integer((json_int_t)limit->most));
 		json_array_append_new(list, object);
 	}
 	return list;

@@ -100,6 +100,16 @@ static int64_t cost_of(int64_t microusd_hour, int64_t seconds)
 	return (int64_t)(((__int128)microusd_hour * seconds + 1800) / 3600);
 }
 
+static void add_price(RgSpendRow *row, const json_t *pin, unsigned n)
+{
+	const char *date = rg_json_str(pin, "price_date", NULL);
+	row->derived += g_str_equal(rg_json_str(pin, "price_quality", ""), "derived") ? n : 0;
+	if (date && g_strcmp0(date, row->price_date) > 0)
+		row->price_date = g_intern_string(date);
+	if (date && (!row->oldest_date || strcmp(date, row->oldest_date) < 0))
+		row->oldest_date = g_intern_string(date);
+}
+
 static void add_to(
 	RgSpendRow *row, const RgSpend *spend, const json_t *life, const json_t *pin, unsigned n)
 {
@@ -110,6 +120,8 @@ static void add_to(
 	int64_t to = MIN(rg_json_int(life, "ended_s", spend->now_s), spend->now_s);
 	int64_t seconds = MAX(to - from, 0); /* a clock that went back extends nothing */
 	bool known = price != RG_MONEY_UNKNOWN && price >= 0;
+	if (known && n > 0)
+		add_price(row, pin, n);
 	row->nodes += lives ? n : 0;
 	row->unpriced += lives && !known ? n : 0;
 	row->microusd_hour += lives && known ? price * n : 0;

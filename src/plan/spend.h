@@ -13,8 +13,12 @@ typedef enum {
 
 typedef struct {
 	char *key; /* name of the cluster, pool or market, or the label's value; NULL: no label */
-	char *cluster;		    /* of a pool; else NULL */
-	unsigned nodes, unpriced;   /* that exist now; unpriced ones are not in the money */
+	char *cluster;		  /* of a pool; else NULL */
+	unsigned nodes, unpriced; /* that exist now; unpriced ones are not in the money */
+	/* of all lifetimes counted: the dates of the newest and oldest price (interned; NULL: not
+	 * known), and how many have a price derived from others */
+	const char *price_date, *oldest_date;
+	unsigned derived;
 	int64_t microusd_hour;	    /* of those that exist now */
 	int64_t microusd_spent;	    /* since the requested time; each lifetime is rounded once */
 	int64_t node_s, unpriced_s; /* seconds of existence; of those, without a known price */

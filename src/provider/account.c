@@ -1,9 +1,9 @@
 /* account: which account the credentials of an instance belong to. */
 #include "provider/internal.h"
 
-bool rg_provider_account(RgProvider *provider, char **id, RgDiags *diags)
+bool rg_provider_account(RgProvider *provider, char **id, char **acting, RgDiags *diags)
 {
-	*id = NULL;
+	*id = *acting = NULL;
 	if (!rg_provider_offers(provider, "account"))
 		return true;
 	json_auto_t *input = json_object(), *given = NULL;
@@ -13,8 +13,10 @@ bool rg_provider_account(RgProvider *provider, char **id, RgDiags *diags)
 	if (ok && !rg_provider_id_is_sound(told))
 		rg_call_bad(&call, "it returned without the id of an account");
 	ok = ok && call.bad_count == 0;
-	if (ok)
+	if (ok) {
 		*id = rg_text_clean(told);
+		*acting = rg_text_clean(rg_json_str(given, "acting", NULL));
+	}
 	rg_call_clear(&call);
 	return ok;
 }

@@ -24,7 +24,15 @@ static const struct {
 	{"reveal", offsetof(struct rgp_provider, reveal), RG_CALL_READS},
 	{"account", offsetof(struct rgp_provider, account), RG_CALL_READS},
 	{"permissions", offsetof(struct rgp_provider, permissions), 0},
+	{"blocks", offsetof(struct rgp_provider, blocks), RG_CALL_READS},
 	{"console", offsetof(struct rgp_provider, console), RG_CALL_READS},
+	{"health", offsetof(struct rgp_provider, health), RG_CALL_READS},
+	{"export", offsetof(struct rgp_provider, export_form), 0},
+	{"blob_get", offsetof(struct rgp_provider, blob_get), RG_CALL_READS},
+	{"blob_put", offsetof(struct rgp_provider, blob_put), RG_CALL_READS | RG_CALL_CHANGES},
+	{"blob_delete", offsetof(struct rgp_provider, blob_delete),
+		RG_CALL_READS | RG_CALL_CHANGES},
+	{"blob_list", offsetof(struct rgp_provider, blob_list), RG_CALL_READS | RG_CALL_PAGES},
 };
 
 rgp_fn rg_call_function(const struct rgp_provider *table, const char *verb, unsigned *flags)
@@ -207,7 +215,8 @@ bool rg_call_make(
 	if (!function)
 		return rg_call_end(call, RGP_UNSUPPORTED);
 	g_autofree char *text = rg_json_canonical(input);
-	struct rgp_args args = {.size = sizeof(args), .input = {text, strlen(text)}};
+	struct rgp_args args = {
+		.size = sizeof(args), .input = {text, strlen(text)}, .content = call->content};
 	bool parallel = (provider->module->table->flags & RGP_PARALLEL) != 0;
 	if (!parallel)
 		pthread_mutex_lock(&provider->turn);

@@ -146,13 +146,13 @@ static void check_account(RgConform *c)
 {
 	static const char step[] = "account reports the same account twice";
 	g_autoptr(RgDiags) diags = rg_diags_new(), unread = rg_diags_new();
-	g_autofree char *id = NULL, *again = NULL;
+	g_autofree char *id = NULL, *again = NULL, *acting = NULL, *still = NULL;
 	if (!rg_provider_offers(c->provider, "account")) {
 		rg_conform_skip(c, step, "the module does not implement account");
 		return;
 	}
-	bool ok = rg_provider_account(c->provider, &id, diags);
-	rg_provider_account(c->provider, &again, unread);
+	bool ok = rg_provider_account(c->provider, &id, &acting, diags);
+	rg_provider_account(c->provider, &again, &still, unread);
 	rg_conform_tell(c, step, ok && g_strcmp0(id, again) == 0,
 		ok ? "the second answer differs" : NULL, diags);
 }
@@ -174,7 +174,8 @@ static void check_preflight(RgConform *c)
 				"group", one->group, "count", 1, "addresses", one->address,
 				"attributes", one->attrs, "origin", one->origin, "replaces", 0));
 	}
-	bool ok = rg_provider_preflight(c->provider, "conform", creates, true, findings, diags);
+	const RgPreflightAbout about = {.cluster = "conform", .applies = true};
+	bool ok = rg_provider_preflight(c->provider, &about, creates, findings, NULL, diags);
 	rg_diags_take_all(diags, findings);
 	rg_conform_tell(c, step, ok && !rg_diags_has_errors(diags), NULL, diags);
 }

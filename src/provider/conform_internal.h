@@ -57,6 +57,8 @@ GPtrArray *rg_conform_call(
 void rg_conform_adopt(RgConform *c, const RgConformMade *made);
 /* conform_update.c: of the resource, in place. */
 void rg_conform_update(RgConform *c, const RgConformMade *made);
+/* What shows only once `user` is ready, of a resource that it attaches. */
+void rg_conform_in_use(RgConform *c, const RgConformMade *user);
 /* conform_manners.c: a snapshot of the process; then NULL if nothing has changed, else what the
  * module changed (g_free). Main thread. */
 typedef struct RgManners RgManners;

@@ -427,6 +427,8 @@ static void remove_all(RgConform *c)
 void rg_conform_life(RgConform *c)
 {
 	if (make_all(c)) {
+		for (guint i = 0; i < c->made->len; i++)
+			rg_conform_in_use(c, c->made->pdata[i]);
 		check_lists(c);
 		for (guint i = 0; i < c->made->len; i++)
 			check_find(c, g_ptr_array_index(c->made, i));

@@ -67,6 +67,43 @@ static void check_missing(RgConform *c, const RgConformMade *made, const char *n
 	rg_conform_tell(c, step, !why, why, NULL);
 }
 
+/* What the cloud did not take over is updated, and then it has it. */
+static void check_in_use(RgConform *c, const RgConformMade *made)
+{
+	const char *kind = made->wanted->kind;
+	g_autofree char *step =
+		g_strdup_printf("ready %s in use, and update of what is missing", kind);
+	g_autoptr(RgDiags) diags = rg_diags_new();
+	json_auto_t *one = rg_conform_item(c, made);
+	json_object_set_new(one, "in_use", json_true());
+	json_auto_t *items = json_pack("[O]", one);
+	g_autoptr(GPtrArray) looked = rg_conform_call(c, rg_provider_ready, kind, items, diags);
+	const RgItemResult *result = looked->pdata[0];
+	g_autoptr(GPtrArray) updated = NULL;
+	if (result->outcome == RG_OUTCOME_DONE && result->changed) {
+		json_object_set_new(one, "attributes",
+			rg_expr_resolve(made->wanted->attrs, rg_conform_look_up, c, diags));
+		json_object_set(one, "changed", result->changed);
+		updated = rg_conform_call(c, rg_provider_update, kind, items, diags);
+		result = updated->pdata[0];
+	}
+	rg_conform_tell(c, step, result->outcome == RG_OUTCOME_DONE, result->message, diags);
+}
+
+void rg_conform_in_use(RgConform *c, const RgConformMade *user)
+{
+	const RgKind *kind =
+		rg_schema_kind(rg_provider_get_schema(c->provider), user->wanted->kind);
+	const char *name;
+	json_t *value;
+	json_object_foreach (user->wanted->attrs, name, value) {
+		const char *address = rg_json_str(value, "$ref", NULL);
+		const RgConformMade *made = address ? rg_conform_find(c, address) : NULL;
+		if (made && rg_kind_attribute(kind, name)->attaches)
+			check_in_use(c, made);
+	}
+}
+
 /* A change in place is done, and list reports it. */
 void rg_conform_update(RgConform *c, const RgConformMade *made)
 {
@@ -80,7 +117,7 @@ void rg_conform_update(RgConform *c, const RgConformMade *made)
 	}
 	g_autoptr(RgDiags) diags = rg_diags_new();
 	json_auto_t *wanted = rg_expr_resolve(made->wanted->attrs, rg_conform_look_up, c, diags);
-	json_auto_t *value = json_pack("{s:s}", "made-by", "someone else");
+	json_auto_t *value = json_pack("{s:s}", "made-by", "someone-else");
 	json_object_set(wanted, name, value);
 	json_auto_t *items = json_pack("[o]", item(c, made, wanted, name));
 	g_autoptr(GPtrArray) results = rg_conform_call(c, rg_provider_update, kind, items, diags);

@@ -50,8 +50,10 @@ static void host_diag(struct rgp_call *handle, const struct rgp_diag *told)
 	bool empty = !summary || *summary == '\0';
 	if (!empty)
 		g_strdelimit(summary, "\n", ' ');
-	RgDiag *diag = add_diag(call, told->severity, rg_class_code(class_),
-		empty ? "the module gave no reason" : summary);
+	bool is_note = told->severity == 2 && told->class_ == RGP_CLASS_OK;
+	RgDiag *diag =
+		add_diag(call, told->severity, is_note ? "provider.note" : rg_class_code(class_),
+			empty ? "the module gave no reason" : summary);
 	if (detail)
 		rg_diag_detail(diag, "%s", detail);
 	if (hint)
@@ -89,6 +91,17 @@ static json_t *parse_result(RgCall *call, const char *slot, struct rgp_bytes byt
 	return value;
 }
 
+/* The bytes of an object, as they are. */
+static rgp_status take_content(RgCall *call, struct rgp_bytes bytes)
+{
+	if (bytes.len > RG_CAP_PROVIDER_RESULT || (!bytes.data && bytes.len > 0) || *call->answer) {
+		rg_call_bad(call, "\"content\" is too large, has no bytes, or was returned twice");
+		return RGP_FAIL;
+	}
+	*call->answer = g_bytes_new(bytes.data, bytes.len);
+	return RGP_OK;
+}
+
 static rgp_status host_result(struct rgp_call *handle, const char *slot, struct rgp_bytes bytes)
 {
 	RgCall *call = rg_call_enter(handle);
@@ -98,6 +111,8 @@ static rgp_status host_result(struct rgp_call *handle, const char *slot, struct 
 		rg_call_bad(call, "a result without a name");
 		return RGP_FAIL;
 	}
+	if (call->answer && g_str_equal(slot, "content"))
+		return take_content(call, bytes);
 	unsigned bad = call->bad_count;
 	g_autofree char *name = rg_text_clean(slot);
 	json_auto_t *value = parse_result(call, name, bytes);

@@ -99,7 +99,9 @@ struct RgCall {
 	const char *verb;
 	unsigned flags;
 	RgSlotFn slot;
-	const char *result; /* the only one, for rg_call_take_one */
+	const char *result;	  /* the only one, for rg_call_take_one */
+	struct rgp_bytes content; /* for args->content */
+	GBytes **answer; /* gets the result "content", which is not JSON; NULL: there is none */
 	void *data;
 	RgDiags *diags;
 	RgDiags *reasons; /* why requests and helpers failed: reported only if the call fails */

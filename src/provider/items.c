@@ -32,6 +32,7 @@ static void item_free(gpointer data)
 {
 	RgItemResult *result = data;
 	json_decref(result->attributes);
+	json_decref(result->changed);
 	g_free(result->address);
 	g_free(result->id);
 	g_free(result->operation);
@@ -142,12 +143,38 @@ static void read_operation(RgCall *call, const json_t *item, RgItemResult *resul
 			result->address, OPERATION_MAX);
 }
 
+/* What the cloud did not take over: names that update accepts, each once. */
+static void read_changed(RgCall *call, const Items *items, const json_t *item, RgItemResult *result)
+{
+	const json_t *changed = json_object_get(item, "changed"), *name;
+	g_autoptr(GHashTable) seen = g_hash_table_new(g_str_hash, g_str_equal);
+	size_t i;
+	if (changed && !json_is_array(changed))
+		rg_call_bad(call, "\"changed\" of %s is not a list", result->address);
+	json_array_foreach (changed, i, name) {
+		const char *text = json_string_value(name);
+		const RgAttribute *attribute = text ? rg_kind_attribute(items->kind, text) : NULL;
+		if (!attribute || attribute->computed || attribute->force_new ||
+			!g_hash_table_add(seen, (char *)(uintptr_t)text)) {
+			g_autofree char *shown = rg_text_clean(text ? text : "(no name)");
+			rg_call_bad(call,
+				"\"%s\" in \"changed\" of %s is not an attribute of %s that can be "
+				"changed in place, or is there twice",
+				shown, result->address, items->kind->name);
+			continue;
+		}
+		if (!result->changed)
+			result->changed = json_array();
+		json_array_append(result->changed, rg_json_unconst(name));
+	}
+}
+
 /* Only the end of it is of interest: what was printed last. */
 static void read_text(RgCall *call, const json_t *item, RgItemResult *result)
 {
 	const char *text = json_string_value(json_object_get(item, "text"));
 	if (!text) {
-		rg_call_bad(call, "the console of %s has no text", result->address);
+		rg_call_bad(call, "%s has no text", result->address);
 		return;
 	}
 	size_t len = strlen(text), skipped = len > RG_CAP_CONSOLE ? len - RG_CAP_CONSOLE : 0;
@@ -183,7 +210,9 @@ static void read_item(RgCall *call, const Items *items, const json_t *item, RgIt
 		result->code = dup_text(item, "code");
 	}
 	result->class_ = RG_CLASS_OK;
-	if (g_str_equal(items->verb, "console"))
+	if (g_str_equal(items->verb, "ready") && result->outcome == RG_OUTCOME_DONE)
+		read_changed(call, items, item, result);
+	if (g_str_equal(items->verb, "console") || g_str_equal(items->verb, "health"))
 		read_text(call, item, result);
 	if (g_str_equal(items->verb, "create") && !result->id) {
 		rg_call_bad(call, "%s is done but has no id", result->address);
@@ -282,7 +311,9 @@ static void call_module(
 	/* if the module lacks the call, there is nothing to wait for, or no change can be made in
 	 * place */
 	bool lacks = call.status == RGP_UNSUPPORTED;
+	bool well = ok && g_str_equal(items->verb, "health");
 	RgOutcome missing = lacks && g_str_equal(items->verb, "ready")	  ? RG_OUTCOME_DONE
+			    : well					  ? RG_OUTCOME_DONE
 			    : lacks && g_str_equal(items->verb, "update") ? RG_OUTCOME_UNSUPPORTED
 									  : RG_OUTCOME_FAILED;
 	if (g_str_equal(items->verb, "remove"))
@@ -351,4 +382,9 @@ GPtrArray *rg_provider_reveal(RgProvider *provider, const json_t *input, RgDiags
 GPtrArray *rg_provider_console(RgProvider *provider, const json_t *input, RgDiags *diags)
 {
 	return items_run(provider, "console", input, diags);
+}
+
+GPtrArray *rg_provider_health(RgProvider *provider, const json_t *input, RgDiags *diags)
+{
+	return items_run(provider, "health", input, diags);
 }

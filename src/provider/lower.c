@@ -36,11 +36,50 @@ static bool place_is_right(RgCall *call, const json_t *wants, const json_t *fact
 {
 	const json_t *zones = json_object_get(facts, "zones");
 	const json_t *module = json_object_get(facts, "module");
+	const json_t *ids = json_object_get(facts, "zone_ids"), *id;
 	bool wanted = rg_json_bool(wants, "place", false) || zones;
-	if ((!wanted || all_are_text(zones)) && (!module || json_is_object(module)))
+	bool good = (!wanted || all_are_text(zones)) && (!module || json_is_object(module)) &&
+		    (!ids || json_is_object(ids));
+	const char *zone;
+	json_object_foreach (rg_json_unconst(ids), zone, id)
+		good &= json_is_string(id);
+	if (good)
 		return true;
 	rg_call_bad(call, "the facts' zones are not what the ABI describes");
 	return false;
+}
+
+static bool is_reservation(const json_t *fact)
+{
+	static const char *const texts[] = {"what", "state", "status", "instance_type", "zone"};
+	for (size_t i = 0; i < G_N_ELEMENTS(texts); i++)
+		if (!json_is_string(json_object_get(fact, texts[i])))
+			return false;
+	return json_is_integer(json_object_get(fact, "total")) &&
+	       json_is_integer(json_object_get(fact, "free"));
+}
+
+static bool are_reservations(const json_t *fact)
+{
+	const json_t *others = json_object_get(fact, "others"), *other;
+	size_t i;
+	json_array_foreach (others, i, other)
+		if (!is_reservation(other))
+			return false;
+	return is_reservation(fact) && (!others || json_is_array(others));
+}
+
+static bool reservations_are_right(RgCall *call, const json_t *facts)
+{
+	json_t *reservations = json_object_get(facts, "reservations"), *fact;
+	const char *id;
+	json_object_foreach (reservations, id, fact) {
+		if (json_is_null(fact) || are_reservations(fact))
+			continue;
+		rg_call_bad(call, "the facts about \"%s\" are not what the ABI describes", id);
+		return false;
+	}
+	return true;
 }
 
 static bool offerings_are_right(RgCall *call, const json_t *wants, const json_t *facts)
@@ -79,6 +118,18 @@ static void fill_zones(const RgSchema *schema, const json_t *wants, json_t *fact
 	}
 }
 
+json_t *rg_provider_known_facts(const RgSchema *schema, const json_t *wants)
+{
+	json_t *images = json_object(), *wanted;
+	size_t i;
+	json_array_foreach (json_object_get(wants, "images"), i, wanted)
+		json_object_set_new(images, rg_json_str(wanted, "key", ""),
+			json_pack("{s:s}", "id", rg_json_str(wanted, "image", "none")));
+	json_t *facts = json_pack("{s:o}", "images", images);
+	fill_zones(schema, wants, facts);
+	return facts;
+}
+
 json_t *rg_provider_resolve(RgProvider *provider, const json_t *wants, RgDiags *diags)
 {
 	json_auto_t *facts = NULL;
@@ -88,7 +139,8 @@ json_t *rg_provider_resolve(RgProvider *provider, const json_t *wants, RgDiags *
 		rg_call_bad(&call, "it returned without \"facts\"");
 	fill_zones(rg_provider_get_schema(provider), wants, facts);
 	ok = ok && call.bad_count == 0 && images_are_right(&call, wants, facts) &&
-	     place_is_right(&call, wants, facts) && offerings_are_right(&call, wants, facts);
+	     place_is_right(&call, wants, facts) && offerings_are_right(&call, wants, facts) &&
+	     reservations_are_right(&call, facts);
 	rg_call_clear(&call);
 	return ok ? g_steal_pointer(&facts) : NULL;
 }

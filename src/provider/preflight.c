@@ -1,19 +1,23 @@
-/* preflight: what the cloud reports in advance about planned creations. */
+/* preflight: what the cloud reports in advance about planned changes. */
 #include "provider/internal.h"
 
 #include <string.h>
 
 typedef struct {
-	const json_t *creates;
+	const json_t *creates, *updates; /* updates may be NULL */
 	RgDiags *findings;
+	json_t *limits; /* may be NULL */
 } Preflight;
 
-/* Of the creation at the address; NULL if it was not asked about. */
-static const char *origin_of(const json_t *creates, const char *address)
+/* Of the change at the address; NULL if it was not asked about. */
+static const char *origin_of(const Preflight *preflight, const char *address)
 {
 	size_t i, k;
-	const json_t *create, *one;
-	json_array_foreach (creates, i, create) {
+	const json_t *create, *update, *one;
+	json_array_foreach (preflight->updates, i, update)
+		if (g_strcmp0(rg_json_str(update, "address", NULL), address) == 0)
+			return rg_json_str(update, "origin", NULL);
+	json_array_foreach (preflight->creates, i, create) {
 		json_array_foreach (json_object_get(create, "addresses"), k, one) {
 			if (g_strcmp0(json_string_value(one), address) == 0)
 				return rg_json_str(create, "origin", NULL);
@@ -67,16 +71,23 @@ static void take_finding(RgCall *call, const char *slot, json_t *value)
 		rg_diag_hint(diag, "%s", hint);
 	rg_diag_address(diag, address, attribute);
 	rg_diag_cloud(diag, rg_call_provider(call), code, request_id);
-	rg_diag_origin(diag, origin ? origin : origin_of(preflight->creates, address));
+	rg_diag_origin(diag, origin ? origin : origin_of(preflight, address));
+	json_t *limit = json_object_get(value, "limit");
+	if (preflight->limits && address && json_is_object(limit))
+		json_object_set(preflight->limits, address, limit);
 }
 
-bool rg_provider_preflight(RgProvider *provider, const char *cluster, const json_t *creates,
-	bool applies, RgDiags *findings, RgDiags *diags)
+bool rg_provider_preflight(RgProvider *provider, const RgPreflightAbout *about,
+	const json_t *creates, RgDiags *findings, json_t *limits, RgDiags *diags)
 {
 	g_autoptr(RgDiags) found = rg_diags_new();
-	Preflight preflight = {creates, found};
-	json_auto_t *input = json_pack("{s:s, s:b, s:O}", "cluster", cluster, "applies", applies,
-		"creates", rg_json_unconst(creates));
+	Preflight preflight = {creates, about->updates, found, limits};
+	json_auto_t *input = json_pack("{s:s, s:b, s:O}", "cluster", about->cluster, "applies",
+		about->applies, "creates", rg_json_unconst(creates));
+	if (json_array_size(about->updates))
+		json_object_set(input, "updates", rg_json_unconst(about->updates));
+	if (about->container_image)
+		rg_json_set_str(input, "container_image", about->container_image);
 	RgCall call = {.slot = take_finding, .data = &preflight};
 	bool ok = rg_call_make(&call, provider, "preflight", input, diags);
 	ok = ok && call.bad_count == 0;

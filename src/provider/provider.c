@@ -174,13 +174,23 @@ bool rg_provider_check_config(
 	return schema && rg_provider_module_check_config(provider, schema, config, diags);
 }
 
-static bool open_instance(
-	RgProvider *provider, const char *region, const json_t *config, RgDiags *diags)
+/* What an instance is opened with. */
+typedef struct {
+	const char *region;
+	const json_t *config, *store;
+} Opening;
+
+static bool open_instance(RgProvider *provider, const Opening *opening, RgDiags *diags)
 {
+	const json_t *config = opening->config;
 	json_auto_t *none = json_object();
 	json_t *settings = config && !json_is_null(config) ? rg_json_unconst(config) : none;
-	json_auto_t *input =
-		json_pack("{s:s, s:O}", "region", region ? region : "", "config", settings);
+	json_auto_t *input = json_pack(
+		"{s:s, s:O}", "region", opening->region ? opening->region : "", "config", settings);
+	if (opening->store)
+		json_object_set(input, "store", rg_json_unconst(opening->store));
+	if (!provider->http)
+		json_object_set_new(input, "offline", json_true());
 	g_autofree char *text = rg_json_canonical(input);
 	struct rgp_args args = {.size = sizeof(args), .input = {text, strlen(text)}};
 	RgCall call = {.host = provider->host,
@@ -218,35 +228,54 @@ static void provider_free(RgProvider *provider)
 }
 
 /* Requires the host's lock: modules are opened and closed one at a time. */
-static RgProvider *open_module(RgProviderHost *host, RgModule *module, const char *region,
-	const json_t *config, const RgHttpOptions *http, RgDiags *diags)
+static RgProvider *open_module(RgProviderHost *host, RgModule *module, const Opening *opening,
+	const RgHttpOptions *http, RgDiags *diags)
 {
 	if (!rg_provider_module_make_ready(host, module)) {
 		report_refused(module, &module->refusal, diags);
 		return NULL;
 	}
-	if (!rg_provider_module_check_config(module->name, module->schema, config, diags))
+	if (!opening->store && !rg_provider_module_check_config(
+				       module->name, module->schema, opening->config, diags))
 		return NULL;
 	RgProvider *provider = g_new0(RgProvider, 1);
 	provider->host = host;
 	provider->module = module;
 	pthread_mutex_init(&provider->turn, NULL);
 	provider->http = http ? open_transport(module->schema, http, diags) : NULL;
-	if ((!http || provider->http) && open_instance(provider, region, config, diags))
+	if ((!http || provider->http) && open_instance(provider, opening, diags))
 		return provider;
 	provider_free(provider);
 	return NULL;
 }
 
-RgProvider *rg_provider_open(RgProviderHost *host, const char *name, const char *region,
-	const json_t *config, const RgHttpOptions *http, RgDiags *diags)
+static RgProvider *open_named(RgProviderHost *host, const char *name, const Opening *opening,
+	const RgHttpOptions *http, RgDiags *diags)
 {
 	pthread_mutex_lock(&host->lock);
 	RgModule *module = rg_provider_module_find(host, name, diags);
-	RgProvider *provider =
-		module ? open_module(host, module, region, config, http, diags) : NULL;
+	RgProvider *provider = module ? open_module(host, module, opening, http, diags) : NULL;
 	pthread_mutex_unlock(&host->lock);
 	return provider;
+}
+
+RgProvider *rg_provider_open(RgProviderHost *host, const char *name, const char *region,
+	const json_t *config, const RgHttpOptions *http, RgDiags *diags)
+{
+	const Opening opening = {.region = region, .config = config};
+	return open_named(host, name, &opening, http, diags);
+}
+
+RgProvider *rg_provider_open_store(RgProviderHost *host, const char *name, const json_t *store,
+	const RgHttpOptions *http, RgDiags *diags)
+{
+	const RgSchema *schema = rg_provider_schema(host, name, diags);
+	if (!schema)
+		return NULL;
+	const json_t *served =
+		json_object_get(rg_schema_stores(schema), rg_json_str(store, "scheme", ""));
+	const Opening opening = {.region = rg_json_str(served, "region", ""), .store = store};
+	return open_named(host, name, &opening, http, diags);
 }
 
 void rg_provider_close(RgProvider *provider)

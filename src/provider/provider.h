@@ -57,6 +57,12 @@ GStrv rg_provider_host_names(RgProviderHost *host);
  * provider.not-found | provider.refused | provider.bad-config | http.module. */
 RgProvider *rg_provider_open(RgProviderHost *host, const char *name, const char *region,
 	const json_t *config, const RgHttpOptions *http, RgDiags *diags);
+/* For blob calls only. `store`: as in provider.h's open; parameters that the schema does not have
+ * are the caller's fault. */
+RgProvider *rg_provider_open_store(RgProviderHost *host, const char *name, const json_t *store,
+	const RgHttpOptions *http, RgDiags *diags);
+/* The name of the provider whose schema has the URL scheme in "stores", g_free; NULL: none has. */
+char *rg_provider_of_scheme(RgProviderHost *host, const char *scheme);
 void rg_provider_close(RgProvider *provider);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(RgProvider, rg_provider_close)
 const char *rg_provider_name(const RgProvider *provider);
@@ -99,8 +105,9 @@ typedef struct {
 	char *id;
 	json_t *attributes; /* may be NULL */
 	char *operation;    /* the cloud's operation, for the next call; or NULL */
-	char *text;	    /* console: what the machine printed, UTF-8; else NULL */
+	char *text;	    /* console: what the machine printed, UTF-8; health; else NULL */
 	bool stale;	    /* console: not what it printed last */
+	json_t *changed;    /* ready: names of attributes that an update must set; NULL: none */
 	RgClass class_;
 	bool definite;					      /* the cloud certainly did nothing */
 	char *code, *message, *hint, *request_id, *attribute; /* each may be NULL */
@@ -120,23 +127,44 @@ GPtrArray *rg_provider_reveal(RgProvider *provider, const json_t *input, RgDiags
 
 /* What machines printed on their consoles, in `text`. Only if the module offers "console". */
 GPtrArray *rg_provider_console(RgProvider *provider, const json_t *input, RgDiags *diags);
+/* Machines that the cloud itself reports as not well: why, in `text`, which completes the address;
+ * NULL: well. Only if the module offers "health". */
+GPtrArray *rg_provider_health(RgProvider *provider, const json_t *input, RgDiags *diags);
 
 /* What a task needs to be allowed (raygpu/provider.h, permissions): a new reference; NULL and
  * diagnostics. Only if the module offers "permissions". */
 json_t *rg_provider_permissions(RgProvider *provider, const json_t *input, RgDiags *diags);
+/* A fitted cluster as the text of a file of that form, one of the schema's (rg_schema_exports);
+ * g_free. NULL and diagnostics. Needs no network. Only if the module offers "export". */
+char *rg_provider_export(
+	RgProvider *provider, const char *form, const json_t *fitted, RgDiags *diags);
+/* Reserved capacity that can be bought (raygpu/provider.h, blocks): an array, a new reference; NULL
+ * and diagnostics. Only if the module offers "blocks". */
+json_t *rg_provider_blocks(RgProvider *provider, const json_t *input, RgDiags *diags);
 /* The account of the credentials: *id (g_free) stays NULL if the module does not report it. False
- * and diagnostics if it could not be determined. */
-bool rg_provider_account(RgProvider *provider, char **id, RgDiags *diags);
+ * and diagnostics if it could not be determined. *acting (g_free): which credentials these are, in
+ * words; NULL: the module does not say. */
+bool rg_provider_account(RgProvider *provider, char **id, char **acting, RgDiags *diags);
 
+typedef struct {
+	const char *cluster;
+	const char *container_image; /* as in provider.h; may be NULL */
+	const json_t *updates;	     /* likewise */
+	bool applies;
+} RgPreflightAbout;
 /* What the cloud reports in advance about planned creations, `creates` as in provider.h, as
  * findings: an error is one that the creation would meet. Findings have no place, but an origin in
- * the spec if it is known. False with diagnostics, and no findings, if the cloud could not be
+ * the spec if it is known. `limits` (may be NULL) gets the "limit" of findings, by their address.
+ * False with diagnostics, and no findings, if the cloud could not be
  * asked. Only if the module offers "preflight". */
-bool rg_provider_preflight(RgProvider *provider, const char *cluster, const json_t *creates,
-	bool applies, RgDiags *findings, RgDiags *diags);
+bool rg_provider_preflight(RgProvider *provider, const RgPreflightAbout *about,
+	const json_t *creates, RgDiags *findings, json_t *limits, RgDiags *diags);
 
 /* Facts document, a new reference; NULL and diagnostics. */
 json_t *rg_provider_resolve(RgProvider *provider, const json_t *wants, RgDiags *diags);
+/* The facts of a provider without zones, as far as they are known without asking: everything is
+ * offered, and images have the ids of the spec, or "none". A new reference. */
+json_t *rg_provider_known_facts(const RgSchema *schema, const json_t *wants);
 /* Desired resources of a fitted cluster: the module's, plus raygpu.secret.ray_token if the spec
  * requires token authentication. NULL and diagnostics. Needs no network. */
 RgResourceSet *rg_provider_lower(RgProvider *provider, const json_t *fitted, RgDiags *diags);
@@ -156,3 +184,22 @@ bool rg_provider_list(RgProvider *provider, const RgListing *listing, RgObserved
 	void *data, RgDiags *diags);
 bool rg_provider_find(RgProvider *provider, const char *kind, const char *token,
 	const json_t *marks, RgObservedFn observed, void *data, RgDiags *diags);
+
+/* Objects of a store (provider.h, blob_get). */
+typedef struct {
+	char *version;
+	int64_t modified_s, now_s; /* of the server's clock; 0: unknown */
+	GBytes *content;
+} RgBlob;
+void rg_blob_clear(RgBlob *blob);
+/* ABSENT: there is none, or for a put, its condition does not hold. FAILED has diagnostics. */
+typedef enum { RG_BLOB_DONE, RG_BLOB_ABSENT, RG_BLOB_FAILED } RgBlobResult;
+RgBlobResult rg_provider_blob_get(
+	RgProvider *provider, const char *name, RgBlob *blob, RgDiags *diags);
+/* `version` NULL: it must not exist. *written (g_free): its new version. */
+RgBlobResult rg_provider_blob_put(RgProvider *provider, const char *name, GBytes *content,
+	const char *version, char **written, RgDiags *diags);
+bool rg_provider_blob_delete(RgProvider *provider, const char *name, RgDiags *diags);
+/* Appends names to `names` (char*); `advise`: notes about the place go to the diagnostics. */
+bool rg_provider_blob_list(
+	RgProvider *provider, const char *prefix, bool advise, GPtrArray *names, RgDiags *diags);

@@ -4,6 +4,7 @@
 /* "connect" of a module's schema.json: words with {placeholders} -> commands. */
 
 #define PORTS_WORD "{ports}"
+#define HEAD_PREFIX "head."
 
 typedef struct {
 	const RgSchema *schema;
@@ -31,6 +32,13 @@ static const char *address_of(const Filling *filling)
 	return address ? address : reach_value(filling->schema, filling->head, RG_ROLE_ADDRESS);
 }
 
+/* {head.NAME}: an attribute of the head, recorded. */
+static const char *attribute_of(const RgResource *head, const char *name)
+{
+	const char *computed = rg_json_str(rg_resource_outputs(head), name, NULL);
+	return computed ? computed : rg_json_str(head->attrs, name, NULL);
+}
+
 /* What stands for {name}: of the head, the request, the settings, the way's defaults. g_free; NULL:
  * nothing. */
 static char *fill_name(const Filling *filling, const char *name)
@@ -46,6 +54,8 @@ static char *fill_name(const Filling *filling, const char *name)
 		return g_strdup_printf("%u", filling->port->local);
 	if (filling->port && g_str_equal(name, "remote"))
 		return g_strdup_printf("%u", filling->port->remote);
+	if (g_str_has_prefix(name, HEAD_PREFIX))
+		return g_strdup(attribute_of(filling->head, name + strlen(HEAD_PREFIX)));
 	const char *setting = rg_json_str(filling->snapshot->config, name, NULL);
 	return g_strdup(
 		setting ? setting

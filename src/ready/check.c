@@ -71,12 +71,84 @@ static void check_members(
 	}
 }
 
+static void check_hardware(const RgReadyCheck *check, GPtrArray *found)
+{
+	for (size_t i = 0;
+		json_array_size(check->hardware) && i < rg_resource_set_size(check->recorded);
+		i++) {
+		const RgResource *record = rg_resource_set_get(check->recorded, i);
+		const RgResource *observed = rg_resource_set_find(check->observed, record->address);
+		char *reason = record->id && observed && observed->presence == RG_PRESENT
+				       ? rg_ready_bad_hardware(check->hardware, record)
+				       : NULL;
+		if (reason)
+			add(found, record, reason);
+	}
+}
+
+/* ---- what the cloud reports by itself */
+
+/* Those of one kind of machine that are there; NULL: none. */
+static json_t *machines_of(const RgReadyCheck *check, const char *kind)
+{
+	json_auto_t *items = json_array();
+	for (size_t i = 0; i < rg_resource_set_size(check->recorded); i++) {
+		const RgResource *record = rg_resource_set_get(check->recorded, i);
+		const RgResource *observed = rg_resource_set_find(check->observed, record->address);
+		if (g_str_equal(record->kind, kind) && record->id && !record->leaving && observed &&
+			observed->presence == RG_PRESENT)
+			json_array_append_new(items, json_pack("{s:s, s:s}", "address",
+							     record->address, "id", record->id));
+	}
+	return json_array_size(items) ? json_incref(items) : NULL;
+}
+
+static void check_kind(
+	const RgReadyCheck *check, const char *kind, GPtrArray *found, RgDiags *diags)
+{
+	json_t *items = machines_of(check, kind);
+	if (!items)
+		return;
+	json_auto_t *input = json_pack("{s:s, s:o}", "kind", kind, "items", items);
+	g_autoptr(RgDiags) unread = rg_diags_new();
+	g_autoptr(GPtrArray) results = rg_provider_health(check->provider, input, unread);
+	for (guint i = 0; i < results->len; i++) {
+		const RgItemResult *result = results->pdata[i];
+		if (result->outcome == RG_OUTCOME_DONE && result->text)
+			add(found, rg_resource_set_find(check->recorded, result->address),
+				g_strdup(result->text));
+		if (result->outcome == RG_OUTCOME_DONE)
+			continue;
+		RgDiag *diag = rg_diags_note(diags, "ready.unreadable",
+			"cannot see the cloud's own checks of the nodes: %s", result->message);
+		rg_diag_cloud(
+			diag, rg_provider_name(check->provider), result->code, result->request_id);
+		return;
+	}
+}
+
+static void check_health(const RgReadyCheck *check, GPtrArray *found, RgDiags *diags)
+{
+	const RgSchema *schema = rg_provider_get_schema(check->provider);
+	g_autoptr(GHashTable) asked = g_hash_table_new(g_str_hash, g_str_equal);
+	if (!rg_provider_offers(check->provider, "health"))
+		return;
+	for (size_t i = 0; i < rg_resource_set_size(check->recorded); i++) {
+		const RgResource *record = rg_resource_set_get(check->recorded, i);
+		const RgKind *kind = rg_schema_kind(schema, record->kind);
+		if (kind && kind->node &&
+			g_hash_table_add(asked, (gpointer)(uintptr_t)record->kind))
+			check_kind(check, record->kind, found, diags);
+	}
+}
+
 GPtrArray *rg_ready_check(const RgReadyCheck *check, RgDiags *diags)
 {
 	GPtrArray *found = g_ptr_array_new_with_free_func(unjoined_free);
 	int64_t now_s = rg_clock_now_s();
-	const RgResource *head =
-		rg_provider_offers(check->provider, "console") ? find_head(check, now_s) : NULL;
+	check_hardware(check, found);
+	check_health(check, found, diags);
+	const RgResource *head = rg_ready_reports(check->provider) ? find_head(check, now_s) : NULL;
 	g_autoptr(RgConsole) console = head ? read_head(check, head, diags) : NULL;
 	if (!console)
 		return found;

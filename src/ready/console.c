@@ -157,18 +157,29 @@ static void replace(char **text, const char *with)
 	*text = with && *with ? g_strdup(with) : NULL;
 }
 
+/* Words with commas between them. */
+static void replace_list(char ***list, const char *text)
+{
+	g_strfreev(*list);
+	*list = text && *text ? g_strsplit(text, ",", -1) : NULL;
+}
+
 static void take_failure(RgConsole *console, const Report *report)
 {
 	const char *reason = report_get(report, "reason");
 	console->code = report_int(report, "code", 255);
 	replace(&console->failed_step, *console->step ? console->step : "start");
 	replace(&console->reason, *reason ? reason : "no reason was reported");
+	replace_list(&console->bad_uuids, report_get(report, "gpu"));
+	replace_list(&console->bad_serials, report_get(report, "serial"));
 }
 
 static void clear_failure(RgConsole *console)
 {
 	replace(&console->failed_step, NULL);
 	replace(&console->reason, NULL);
+	replace_list(&console->bad_uuids, NULL);
+	replace_list(&console->bad_serials, NULL);
 }
 
 static void take_state(RgConsole *console, RgNodeState state, const Report *report)
@@ -179,6 +190,8 @@ static void take_state(RgConsole *console, RgNodeState state, const Report *repo
 	if (*report_get(report, "driver"))
 		replace(&console->driver, report_get(report, "driver"));
 	console->gpus = state == RG_NODE_JOINED ? report_int(report, "gpus", G_MAXUINT16) : -1;
+	if (state == RG_NODE_GPUS)
+		replace_list(&console->uuids, report_get(report, "gpu"));
 	if (state == RG_NODE_JOINED)
 		clear_failure(console);
 	if (state == RG_NODE_FAILED)
@@ -194,6 +207,7 @@ static void take_boot(Reading *reading, const char *boot)
 	reading->console->state = RG_NODE_SILENT;
 	reading->console->gpus = -1;
 	replace(&reading->console->driver, NULL);
+	replace_list(&reading->console->uuids, NULL);
 	clear_failure(reading->console);
 	g_clear_pointer(&reading->console->roster, roster_free);
 	collection_clear(&reading->collection);
@@ -276,6 +290,9 @@ void rg_console_free(RgConsole *console)
 	g_free(console->failed_step);
 	g_free(console->reason);
 	g_free(console->driver);
+	g_strfreev(console->uuids);
+	g_strfreev(console->bad_uuids);
+	g_strfreev(console->bad_serials);
 	roster_free(console->roster);
 	g_ptr_array_unref(console->tail);
 	g_free(console);

@@ -47,7 +47,10 @@ typedef struct {
 	 * the script's exit status. */
 	char *failed_step, *reason;
 	int64_t code;
-	int64_t gpus;	  /* once it joined; else -1 */
+	int64_t gpus; /* once it joined; else -1 */
+	char **uuids; /* of all its GPUs; NULL: not reported */
+	/* of the GPUs that its last failure is about, in one order ("": no serial number); NULL */
+	char **bad_uuids, **bad_serials;
 	char *driver;	  /* NULL: not reported */
 	RgRoster *roster; /* the head's last complete one; else NULL */
 	GPtrArray *tail;  /* char*: the last lines that are not reports, cleaned, oldest first */

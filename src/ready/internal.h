@@ -15,6 +15,11 @@ typedef struct {
 	int64_t deadline_s; /* Unix seconds, as all here */
 	int64_t look_s;	    /* when its own console is read next */
 	RgConsole *console; /* its own, as last read, or NULL */
+	/* hardware.c: its own console is read before it counts as joined */
+	bool suspect;
+	bool examined, examine;	  /* it has been read for that; it is to be */
+	unsigned missed;	  /* how often in a row the cloud did not know its machine */
+	const json_t *given_back; /* the row of the state about a GPU that it got; NULL: none */
 } Node;
 
 typedef struct {
@@ -38,6 +43,21 @@ void wait_clear(Wait *wait);
 bool wait_look(Wait *wait);
 /* Seconds until the next thing is due, at most `most`. */
 int64_t wait_next_s(const Wait *wait, int64_t most);
+
+/* hardware.c: of the nodes that are awaited, those whose GPUs may have failed before. */
+void wait_find_suspects(Wait *wait);
+/* The row of RgSnapshot.hardware, of another machine, about a GPU that the node reports. */
+const json_t *wait_given_back(const Wait *wait, const Node *node);
+/* [{"gpu", "serial"}] of those for which it failed; a new reference. */
+json_t *wait_bad_gpus(const Node *node);
+/* Records those of the nodes that failed. */
+bool wait_keep_hardware(const Wait *wait);
+
+/* For drift, from the state alone: completes the address of a node whose machine has a GPU that
+ * failed. NULL: none has. g_free */
+char *rg_ready_bad_hardware(const json_t *hardware, const RgResource *record);
+
+bool wait_is_gone(const Node *node);
 
 /* failures.c: diagnostics and result->failed of those that failed. */
 void wait_report(Wait *wait);

@@ -5,6 +5,9 @@
 #define OWN_MAX 8
 #define OWN_LAST_MAX 20 /* where the time is over: what is shown of the failures */
 #define OWN_EVERY_S 60
+/* A new machine may be unknown to one of the cloud's servers while another one already lists it. */
+#define MISSED_MAX 2
+#define OWN_FEW_S 10 /* where the head has joined, and no more than OWN_MAX others have not */
 
 /* ---- reading */
 
@@ -18,11 +21,31 @@ static bool is_late(const Wait *wait, const Node *node)
 	return wait->now_s >= node->deadline_s;
 }
 
-/* The head, and of the others those that it misses past their usual time. */
+/* How often the own consoles of open nodes are read. A node that gave up says so only there. */
+static int64_t own_every_s(const Wait *wait)
+{
+	guint open = 0;
+	for (guint i = 0; i < wait->nodes->len; i++)
+		open += is_open(wait->nodes->pdata[i]);
+	return wait->head->fate == NODE_JOINED && open <= OWN_MAX ? OWN_FEW_S : OWN_EVERY_S;
+}
+
+/* The few that are missing are read before their usual time is over. */
+static void look_sooner(const Wait *wait)
+{
+	const int64_t every_s = own_every_s(wait);
+	for (guint i = 0; every_s == OWN_FEW_S && i < wait->nodes->len; i++) {
+		Node *node = wait->nodes->pdata[i];
+		node->look_s = MIN(node->look_s, wait->now_s + every_s);
+	}
+}
+
+/* The head, and of the others those that it misses past their usual time, or a few. */
 static GPtrArray *nodes_to_read(const Wait *wait)
 {
 	GPtrArray *some = g_ptr_array_new();
 	guint most = OWN_MAX;
+	const int64_t every_s = own_every_s(wait);
 	g_ptr_array_add(some, wait->head);
 	for (guint i = 0; i < wait->nodes->len; i++) {
 		Node *node = wait->nodes->pdata[i];
@@ -33,8 +56,7 @@ static GPtrArray *nodes_to_read(const Wait *wait)
 		Node *node = wait->nodes->pdata[i];
 		if (node == wait->head || !is_open(node) || wait->now_s < node->look_s)
 			continue;
-		node->look_s =
-			MAX(wait->now_s + 1, MIN(wait->now_s + OWN_EVERY_S, node->deadline_s));
+		node->look_s = MAX(wait->now_s + 1, MIN(wait->now_s + every_s, node->deadline_s));
 		g_ptr_array_add(some, node);
 	}
 	return some;
@@ -72,10 +94,17 @@ static bool take_results(Wait *wait, const GPtrArray *nodes, const GPtrArray *re
 	for (guint i = 0; i < results->len; i++) {
 		const RgItemResult *result = results->pdata[i];
 		Node *node = nodes->pdata[i];
+		node->missed =
+			result->outcome == RG_OUTCOME_FAILED && result->class_ == RG_CLASS_GONE
+				? node->missed + 1
+				: 0;
 		if (result->outcome == RG_OUTCOME_DONE) {
 			rg_console_free(node->console);
 			node->console = rg_console_parse(result->text);
+			if (is_open(node))
+				node->given_back = wait_given_back(wait, node);
 		}
+		node->examined |= node->examine;
 		bool blind = result->outcome == RG_OUTCOME_DONE
 				     ? result->stale && node->console->state != RG_NODE_JOINED
 				     : result->class_ == RG_CLASS_DENIED;
@@ -109,10 +138,25 @@ static json_t *joined_of(const Wait *wait, const Node *node)
 	return NULL;
 }
 
+/* A suspect counts as joined only when its own console was read, once. */
+static bool must_examine(const Wait *wait, Node *node)
+{
+	node->examine = node->suspect && !node->examined && !is_late(wait, node);
+	if (node->examine)
+		node->look_s = wait->now_s;
+	return node->examine;
+}
+
+bool wait_is_gone(const Node *node)
+{
+	return node->missed >= MISSED_MAX;
+}
+
 static void judge_open(Wait *wait, Node *node)
 {
 	const RgConsole *own = node->console;
-	node->final = own && own->state == RG_NODE_FAILED && own->code == RG_NODE_GAVE_UP;
+	node->final = node->given_back || wait_is_gone(node) ||
+		      (own && own->state == RG_NODE_FAILED && own->code == RG_NODE_GAVE_UP);
 	if (node->final || is_late(wait, node))
 		node->fate = NODE_FAILED;
 	else
@@ -126,8 +170,10 @@ static bool judge_all(Wait *wait)
 	json_auto_t *kept = json_array();
 	for (guint i = 0; i < wait->nodes->len; i++) {
 		Node *node = wait->nodes->pdata[i];
-		json_t *what = is_open(node) ? joined_of(wait, node) : NULL;
-		if (what) {
+		json_t *what = is_open(node) && !node->given_back ? joined_of(wait, node) : NULL;
+		if (what && must_examine(wait, node)) {
+			json_decref(what);
+		} else if (what) {
 			const RgJoined one = {node->resource->address, what};
 			node->fate = NODE_JOINED;
 			json_array_append_new(kept, what);
@@ -162,6 +208,7 @@ bool wait_look(Wait *wait)
 	if (wait->result->unknown || !judge_all(wait))
 		return false;
 	judge_by_head(wait);
+	look_sooner(wait);
 	for (guint i = 0; i < wait->nodes->len; i++) {
 		if (is_open(wait->nodes->pdata[i]))
 			return true;

@@ -23,6 +23,12 @@ static bool is_machine(const Wait *wait, const RgResource *resource)
 	       kind->node && rg_nodes_are_plain(resource);
 }
 
+static bool is_failed(const Wait *wait, const RgResource *resource)
+{
+	GHashTable *failed = wait->options->failed;
+	return failed && g_hash_table_contains(failed, resource->address);
+}
+
 static Node *node_new(const Wait *wait, const RgResource *resource)
 {
 	const RgPoolNodes nodes = rg_nodes_get(resource, 0);
@@ -31,9 +37,8 @@ static Node *node_new(const Wait *wait, const RgResource *resource)
 	node->resource = resource;
 	node->pool = nodes.pool;
 	node->is_head = nodes.is_head;
-	bool is_failed = wait->options->failed &&
-			 g_hash_table_contains(wait->options->failed, resource->address);
-	node->awaited = resource->joined && !json_object_size(resource->joined) && !is_failed;
+	node->awaited = resource->joined && !json_object_size(resource->joined) &&
+			!is_failed(wait, resource);
 	node->deadline_s = resource->created_s + limit_s;
 	node->look_s = resource->created_s + MIN(limit_s / USUAL_PART, USUAL_MAX_S);
 	if (!node->awaited)
@@ -54,10 +59,14 @@ bool wait_find_nodes(Wait *wait)
 		Node *node = node_new(wait, resource);
 		wait->result->awaited += node->awaited;
 		g_ptr_array_add(wait->nodes, node);
-		if (node->is_head)
+		if (node->is_head && !is_failed(wait, resource))
 			wait->head = node;
 	}
-	return wait->head && wait->result->awaited;
+	if (recorded)
+		wait_find_suspects(wait);
+	if (!wait->head) /* nobody can join */
+		wait->result->awaited = 0;
+	return wait->result->awaited;
 }
 
 void wait_clear(Wait *wait)

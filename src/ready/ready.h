@@ -21,10 +21,14 @@ typedef struct {
 	void *event_data;
 } RgReadyOptions;
 
+/* Nodes of this provider report on their consoles what they do: they boot by cloud_init, and the
+ * module can read consoles. */
+bool rg_ready_reports(const RgProvider *provider);
+
 /* The nodes of the cluster that no apply saw join yet (RgResource.joined), each until its time is
  * over, counted from its creation: a kill -9 loses nothing, and an apply after that time looks
  * once. false when one failed, with ready.* diagnostics, or the state can't be written. Without the
- * module's "console" nothing is awaited. Fills `result`; clear it. */
+ * nodes' reports (rg_ready_reports) nothing is awaited. Fills `result`; clear it. */
 bool rg_ready_wait(RgProvider *provider, RgStore *store, const char *cluster,
 	const RgReadyOptions *options, RgReadyResult *result, RgDiags *diags);
 
@@ -37,7 +41,8 @@ typedef struct {
 	RgProvider *provider;
 	const RgResourceSet *recorded, *observed;
 	const json_t *timeouts_s; /* as RgReadyOptions has them */
+	const json_t *hardware;	  /* RgSnapshot.hardware */
 } RgReadyCheck;
-/* RgUnjoined*, by address; empty as well when the head says nothing, which is not a finding. One
- * reading call. */
+/* RgUnjoined*; nothing about Ray when the head says nothing, which is not a finding. Of several
+ * about one node the first counts. Two reading calls: that of "health" and one console. */
 GPtrArray *rg_ready_check(const RgReadyCheck *check, RgDiags *diags);

@@ -19,7 +19,9 @@ typedef struct {
 typedef struct {
 	unsigned awaited, joined;
 	/* those that did not: [{"address", "pool", "final": it gave up by itself, "step": null or
-	 * where, "reason"}]; never NULL after a wait. What replaces nodes begins here. */
+	 * where, "reason", "gpus": [{"gpu", "serial"}] if these are the reason, "given_back": true
+	 * if they failed before on another machine}]; never NULL after a wait. What replaces nodes
+	 * begins here. */
 	json_t *failed;
 	bool interrupted; /* the rest is left to the next apply */
 	bool unknown;	  /* the cloud does not show the consoles: nothing is known of the rest */

@@ -4,6 +4,13 @@
 #define LOOK_EVERY_S 15 /* the first ones are sooner: 1, 2, 4, 8 */
 #define SLICE_MS 500	/* a signal is noticed after this time */
 
+bool rg_ready_reports(const RgProvider *provider)
+{
+	const json_t *boot = rg_schema_boot(rg_provider_get_schema(provider));
+	return rg_provider_offers(provider, "console") &&
+	       g_str_equal(rg_json_str(boot, "by", "cloud_init"), "cloud_init");
+}
+
 static void emit_look(Wait *wait)
 {
 	g_autoptr(GArray) pools = g_array_new(FALSE, TRUE, sizeof(RgReadyPool));
@@ -71,7 +78,7 @@ bool rg_ready_wait(RgProvider *provider, RgStore *store, const char *cluster,
 		.diags = diags,
 		.begun_ms = rg_clock_monotonic_ms()};
 	size_t before = rg_diags_count(diags);
-	if (rg_provider_offers(provider, "console") && wait_find_nodes(&wait))
+	if (rg_ready_reports(provider) && wait_find_nodes(&wait))
 		run(&wait);
 	bool ok =
 		rg_diags_count(diags) == before || result->unknown; /* the state could be written */

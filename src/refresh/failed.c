@@ -13,11 +13,17 @@ static const RgDiag *first_error(const RgReader *reader)
 	return NULL;
 }
 
+/* Its text names the URL, which may be another one for each kind. */
+static bool is_no_connection(const RgDiag *error)
+{
+	return g_str_equal(error->code, "http.connect") || g_str_equal(error->code, "http.tls");
+}
+
 /* By the cloud's own code, because its text names the call; without a code, by the text. */
 static bool is_alike(const RgDiag *a, const RgDiag *b)
 {
 	return g_str_equal(a->code, b->code) && g_strcmp0(a->cloud_code, b->cloud_code) == 0 &&
-	       (a->cloud_code || g_str_equal(a->summary, b->summary));
+	       (a->cloud_code || is_no_connection(a) || g_str_equal(a->summary, b->summary));
 }
 
 /* Any other failure may affect only some kinds. */

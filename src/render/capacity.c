@@ -15,55 +15,128 @@ static bool is_like(const json_t *a, const json_t *b, const char *member)
 	return json_equal(json_object_get(a, member), json_object_get(b, member));
 }
 
-/* "on-demand p4de.24xlarge, $40.97 per hour, in "; what is as in the first choice is left out. */
-static void add_kind(GString *line, const json_t *offer, const json_t *first)
+/* The line of one pool. */
+typedef struct {
+	GString *line;
+	const json_t *first; /* the offer that is asked for first */
+	RgPriceMarks *seen;
+	const RgStyle *style;
+} Kinds;
+
+static int64_t amount_of(const json_t *offer)
 {
-	int64_t price = rg_json_int(offer, "price_microusd_hour", RG_MONEY_UNKNOWN);
-	g_autofree char *money = price == RG_MONEY_UNKNOWN ? NULL : rg_money_format(price);
-	bool same_type = is_like(offer, first, "instance_type");
-	bool same_market = is_like(offer, first, "market");
+	return rg_json_int(offer, "price_microusd_hour", RG_MONEY_UNKNOWN);
+}
+
+/* "$40.97~" */
+static char *price_of(const Kinds *kinds, const json_t *offer)
+{
+	if (amount_of(offer) == RG_MONEY_UNKNOWN)
+		return g_strdup("price unknown");
+	g_autofree char *money = rg_money_format(amount_of(offer));
+	return g_strconcat(money,
+		rg_price_mark(kinds->seen, rg_json_str(offer, "price_quality", NULL),
+			rg_json_str(offer, "price_date", NULL), kinds->style->today),
+		NULL);
+}
+
+/* Candidates that differ in their zone, and perhaps in its price, alone. */
+typedef struct {
+	const json_t *candidates;
+	size_t from, n;
+	const json_t *least, *most; /* offers with the lowest and highest known price */
+	bool differ;		    /* in their prices */
+} Run;
+
+/* "$40.97~ per hour", "$1.21 to $1.84 per hour" */
+static char *prices_of(const Kinds *kinds, const Run *run)
+{
+	g_autofree char *least = price_of(kinds, run->least), *most = price_of(kinds, run->most);
+	if (amount_of(run->least) == RG_MONEY_UNKNOWN)
+		return g_steal_pointer(&least);
+	return g_str_equal(least, most) ? g_strdup_printf("%s per hour", least)
+					: g_strdup_printf("%s to %s per hour", least, most);
+}
+
+/* "on-demand p4de.24xlarge ($40.97 per hour) in "; what is as in the first choice is left out. */
+static void add_kind(const Kinds *kinds, const Run *run)
+{
+	const json_t *offer = offer_of(run->candidates, run->from);
+	bool same_type = is_like(offer, kinds->first, "instance_type");
+	bool same_market = is_like(offer, kinds->first, "market");
 	if (same_type && same_market)
 		return;
-	g_string_append_printf(line, "%s%s%s", same_market ? "" : rg_json_str(offer, "market", ""),
+	g_autofree char *price = prices_of(kinds, run);
+	g_string_append_printf(kinds->line, "%s%s%s (%s) in ",
+		same_market ? "" : rg_json_str(offer, "market", ""),
 		same_market || same_type ? "" : " ",
-		same_type ? "" : rg_json_str(offer, "instance_type", ""));
-	g_string_append_printf(
-		line, " (%s%s) in ", money ? money : "price unknown", money ? " per hour" : "");
+		same_type ? "" : rg_json_str(offer, "instance_type", ""), price);
 }
 
-/* How many from `i` on differ in their zone alone. */
-static size_t run_of(const json_t *candidates, size_t i)
+static void note_price(Run *run, const json_t *offer)
+{
+	const int64_t price = amount_of(offer);
+	run->differ |= price != amount_of(run->least) || price != amount_of(run->most);
+	if (price == RG_MONEY_UNKNOWN)
+		return;
+	if (amount_of(run->least) == RG_MONEY_UNKNOWN || price < amount_of(run->least))
+		run->least = offer;
+	if (amount_of(run->most) == RG_MONEY_UNKNOWN || price > amount_of(run->most))
+		run->most = offer;
+}
+
+static Run run_of(const json_t *candidates, size_t i)
 {
 	const json_t *first = offer_of(candidates, i);
-	size_t n = 1;
-	while (i + n < json_array_size(candidates) &&
-		is_like(offer_of(candidates, i + n), first, "instance_type") &&
-		is_like(offer_of(candidates, i + n), first, "market"))
-		n++;
-	return n;
+	Run run = {candidates, i, 1, first, first, false};
+	for (; i + run.n < json_array_size(candidates); run.n++) {
+		const json_t *offer = offer_of(candidates, i + run.n);
+		if (!is_like(offer, first, "instance_type") || !is_like(offer, first, "market"))
+			break;
+		note_price(&run, offer);
+	}
+	return run;
 }
 
-static char *candidates_text(const json_t *candidates, bool all)
+/* "us-1a, us-1b", each with its price if they differ. */
+static void add_zones(const Kinds *kinds, const Run *run)
+{
+	const json_t *first = kinds->first;
+	const json_t *second = offer_of(run->candidates, run->from);
+	const bool of_first =
+		is_like(first, second, "instance_type") && is_like(first, second, "market");
+	const bool priced =
+		run->differ || (of_first && !is_like(first, second, "price_microusd_hour"));
+	for (size_t k = 0; k < run->n; k++) {
+		const json_t *offer = offer_of(run->candidates, run->from + k);
+		g_autofree char *price = price_of(kinds, offer);
+		g_string_append_printf(kinds->line, "%s%s%s%s%s", k ? ", " : "",
+			rg_json_str(offer, "zone", "?"), priced ? " (" : "", priced ? price : "",
+			priced ? ")" : "");
+	}
+}
+
+static char *candidates_text(const json_t *candidates, RgPriceMarks *seen, const RgStyle *style)
 {
 	GString *line = g_string_new(NULL);
-	const json_t *first = offer_of(candidates, 0);
-	unsigned kinds = 0;
+	const Kinds kinds = {line, offer_of(candidates, 0), seen, style};
+	bool all = style->detail == RG_DETAIL_VERBOSE;
+	unsigned shown = 0;
 	for (size_t i = 1, n; i < json_array_size(candidates); i += n) {
-		n = run_of(candidates, i);
-		if (kinds++ >= KINDS_SHOWN && !all) {
+		const Run run = run_of(candidates, i);
+		n = run.n;
+		if (shown++ >= KINDS_SHOWN && !all) {
 			g_string_append_printf(
 				line, "; %zu more (--verbose)", json_array_size(candidates) - i);
 			break;
 		}
 		g_string_append(line, i > 1 ? "; then " : "");
-		add_kind(line, offer_of(candidates, i), first);
+		add_kind(&kinds, &run);
 		if (i > 1 && n > 1 && !all) {
 			g_string_append_printf(line, "%zu zones", n);
 			continue;
 		}
-		for (size_t k = 0; k < n; k++)
-			g_string_append_printf(line, "%s%s", k ? ", " : "",
-				rg_json_str(offer_of(candidates, i + k), "zone", "?"));
+		add_zones(&kinds, &run);
 	}
 	return g_string_free(line, FALSE);
 }
@@ -90,16 +163,18 @@ static void add_left_out(GString *text, const json_t *pool, const RgStyle *style
 	}
 }
 
-void add_capacity(GString *text, const RgPlan *plan, const RgStyle *style)
+void add_capacity(GString *text, const RgPlan *plan, RgPriceMarks *told, const RgStyle *style)
 {
+	RgPriceMarks seen = {0};
 	size_t i;
 	const json_t *pool;
 	json_array_foreach (json_object_get(plan->capacity, "pools"), i, pool) {
-		g_autofree char *then = candidates_text(
-			json_object_get(pool, "candidates"), style->detail == RG_DETAIL_VERBOSE);
+		g_autofree char *then =
+			candidates_text(json_object_get(pool, "candidates"), &seen, style);
 		if (*then)
 			wrapf(text, style, "", "If %s cannot be had: %s",
 				rg_json_str(pool, "pool", "?"), then);
 		add_left_out(text, pool, style);
 	}
+	add_new_legend(text, &seen, told, style);
 }

@@ -20,23 +20,31 @@ static char *hours_text(int64_t seconds)
 		"%" G_GINT64_FORMAT ".%02" G_GINT64_FORMAT, hundredths / 100, hundredths % 100);
 }
 
-static char *money_text(int64_t microusd, bool least, bool most)
+/* Nothing spent has no price to mark. */
+static char *money_text(int64_t microusd, bool least, bool most, const char *marks)
 {
 	g_autofree char *text = rg_money_format(microusd);
-	return g_strconcat(least ? ">= " : most ? "<= " : "", text, NULL);
+	return g_strconcat(least  ? ">= "
+			   : most ? "<= "
+				  : "",
+		text, microusd > 0 ? marks : "", NULL);
 }
 
-static void spend_add_row(GPtrArray *rows, const RgSpendRow *row, const char *name)
+static void spend_add_row(GPtrArray *rows, const RgSpendRow *row, const char *name,
+	RgPriceMarks *seen, const char *today)
 {
+	const char *marks =
+		rg_price_mark(seen, row->derived > 0 ? "derived" : NULL, row->oldest_date, today);
 	/* both at once bound neither side; the notes have them */
 	bool least = row->unpriced_s > 0 || row->forgotten > 0, most = row->gone > 0;
 	g_autofree char *what =
 		row->cluster ? g_strdup_printf("%s/%s", row->cluster, name) : g_strdup(name);
 	g_autofree char *nodes = g_strdup_printf("%u", row->nodes);
-	g_autofree char *hour = money_text(row->microusd_hour, row->unpriced > 0, false);
+	g_autofree char *hour = money_text(row->microusd_hour, row->unpriced > 0, false, marks);
 	g_autofree char *month =
-		money_text(row->microusd_hour * RG_MONTH_HOURS, row->unpriced > 0, false);
-	g_autofree char *spent = money_text(row->microusd_spent, least && !most, most && !least);
+		money_text(row->microusd_hour * RG_MONTH_HOURS, row->unpriced > 0, false, marks);
+	g_autofree char *spent =
+		money_text(row->microusd_spent, least && !most, most && !least, marks);
 	g_autofree char *hours = hours_text(row->node_s);
 	table_add(rows, what, nodes, hour, month, spent, hours, NULL);
 }
@@ -81,15 +89,17 @@ char *rg_render_cost(const RgSpend *spend, int64_t history_from_s, const RgStyle
 	static const char *const heads[] = {"CLUSTER", "POOL", "MARKET", NULL};
 	const TableLook look = {.numbers = 5, .total = true};
 	g_autoptr(GPtrArray) rows = table_new("?,NODES,PER HOUR,PER MONTH,SPENT,NODE HOURS");
+	RgPriceMarks seen = {0};
 	char **head = rows->pdata[0];
 	g_free(*head);
 	*head = spend->label ? clean(spend->label) : g_strdup(heads[spend->by]);
 	for (guint i = 0; i < spend->rows->len; i++) {
 		const RgSpendRow *row = spend->rows->pdata[i];
-		spend_add_row(rows, row, row->key ? row->key : "(without)");
+		spend_add_row(rows, row, row->key ? row->key : "(without)", &seen, style->today);
 	}
-	spend_add_row(rows, &spend->total, "total");
+	spend_add_row(rows, &spend->total, "total", &seen, style->today);
 	paint_table(text, rows, &look, style);
+	add_price_legend(text, &seen, style);
 	g_string_append_c(text, '\n');
 	add_notes(text, spend, history_from_s, style);
 	return text_finish(text, style);
@@ -112,6 +122,9 @@ static json_t *row_json(const RgSpend *spend, const RgSpendRow *row, bool is_tot
 	json_object_set_new(object, "unpriced_seconds", json_integer(row->unpriced_s));
 	json_object_set_new(object, "gone", json_integer(row->gone));
 	json_object_set_new(object, "forgotten", json_integer(row->forgotten));
+	rg_json_set_str(object, "price_date", row->price_date);
+	rg_json_set_str(object, "oldest_price_date", row->oldest_date);
+	json_object_set_new(object, "derived", json_integer(row->derived));
 	return object;
 }
 
@@ -144,13 +157,16 @@ static void add_csv_row(GString *to, const RgSpend *spend, const RgSpendRow *row
 	g_autofree char *unpriced_s = g_strdup_printf("%" G_GINT64_FORMAT, row->unpriced_s);
 	g_autofree char *gone = g_strdup_printf("%u", row->gone);
 	g_autofree char *forgotten = g_strdup_printf("%u", row->forgotten);
+	g_autofree char *derived = g_strdup_printf("%u", row->derived);
 	const char *key = row->key ? row->key : "";
+	const char *date = row->price_date ? row->price_date : "";
+	const char *oldest = row->oldest_date ? row->oldest_date : "";
 	if (spend->by == RG_SPEND_BY_POOL)
 		rg_csv_add_row(to, row->cluster, key, nodes, unpriced, hour, month, spent, node_s,
-			unpriced_s, gone, forgotten, (const char *)NULL);
+			unpriced_s, gone, forgotten, date, oldest, derived, (const char *)NULL);
 	else
 		rg_csv_add_row(to, key, nodes, unpriced, hour, month, spent, node_s, unpriced_s,
-			gone, forgotten, (const char *)NULL);
+			gone, forgotten, date, oldest, derived, (const char *)NULL);
 }
 
 char *rg_render_cost_csv(const RgSpend *spend)
@@ -158,7 +174,7 @@ char *rg_render_cost_csv(const RgSpend *spend)
 	GString *text = g_string_new(spend->by == RG_SPEND_BY_POOL ? "cluster," : "");
 	g_string_append_printf(text,
 		"%s,nodes,unpriced,usd_hour,usd_month,usd_spent,node_seconds,unpriced_seconds,gone,"
-		"forgotten\n",
+		"forgotten,price_date,oldest_price_date,derived\n",
 		by_word(spend));
 	for (guint i = 0; i < spend->rows->len; i++)
 		add_csv_row(text, spend, spend->rows->pdata[i]);

@@ -77,6 +77,25 @@ static void add_line(GString *text, const RgDiags *diags, const RgSource *at, co
 	g_string_append_c(text, '\n');
 }
 
+/* An argument of the command line; not if all of it is meant, since the message quotes that. */
+static void add_query(GString *text, const RgDiags *diags, const RgSource *at, const RgStyle *style)
+{
+	g_autofree char *whole = shown_line(diags, at);
+	if (!whole)
+		return;
+	const char *query = whole + strspn(whole, " ");
+	unsigned indent = (unsigned)(query - whole), column = MAX(at->column, indent + 1) - indent;
+	unsigned marked = at->end_column > at->column ? at->end_column - at->column : 1;
+	if (column == 1 && marked >= g_utf8_strlen(query, -1))
+		return;
+	g_autofree char *line = window(query, &column, MAX(style_width(style), 30) - 4);
+	g_string_append_printf(text, "  %s\n  ", line);
+	const char *from = add_blanks(text, line, column);
+	g_autofree char *caret = g_strnfill(caret_width(from, marked), '^');
+	paint(text, style, RED, caret);
+	g_string_append_c(text, '\n');
+}
+
 static void add_place(GString *text, const RgDiags *diags, const RgDiag *diag, const RgStyle *style)
 {
 	const RgSource *at = &diag->source;
@@ -85,6 +104,10 @@ static void add_place(GString *text, const RgDiags *diags, const RgDiag *diag, c
 		g_string_append_printf(text, "  on %s\n", file);
 	if (!at->line || !file)
 		return;
+	if (g_str_equal(file, RG_SOURCE_QUERY)) {
+		add_query(text, diags, at, style);
+		return;
+	}
 	g_string_append_printf(text, "  on %s:%u:%u\n", file, at->line, at->column);
 	add_line(text, diags, at, RED, style);
 }
@@ -148,7 +171,7 @@ static void set_text(json_t *row, const char *key, const char *text)
 
 static void set_place(json_t *row, const RgDiags *diags, const RgSource *at)
 {
-	if (!at->file || !at->line)
+	if (!at->file || !at->line || g_str_equal(at->file, RG_SOURCE_QUERY))
 		return;
 	json_t *range = json_object(), *start = json_object(), *end = json_object();
 	unsigned last = at->end_column > at->column ? at->end_column : at->column + 1;

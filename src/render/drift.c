@@ -47,6 +47,8 @@ static void add_item(GString *text, const RgDriftItem *item, const RgStyle *styl
 char *rg_render_drift(const RgDrift *drift, const RgStyle *style)
 {
 	GString *text = g_string_new(NULL);
+	if (drift->acting)
+		g_string_append_printf(text, "Credentials: %s\n\n", drift->acting);
 	if (drift->unread)
 		paintf(text, style, RED,
 			"Drift is unknown: %u of %u resources could not be read.\n", drift->unread,

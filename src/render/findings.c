@@ -144,6 +144,18 @@ static void add_protection(GPtrArray *findings, const RgPlan *plan)
 	}
 }
 
+static void add_renames(GPtrArray *findings, const RgPlan *plan)
+{
+	size_t i;
+	const json_t *item;
+	json_array_foreach (plan->renames, i, item) {
+		const char *to = rg_json_str(item, "to", "?");
+		g_autofree char *message =
+			g_strdup_printf("%s was pool %s", to, rg_json_str(item, "from", "?"));
+		add(findings, RG_SEVERITY_NOTE, "plan.renamed", to, message);
+	}
+}
+
 static void add_drift(GPtrArray *findings, const RgDrift *drift)
 {
 	static const char *const rules[] = {
@@ -198,6 +210,8 @@ GPtrArray *findings_of(const RgReports *reports)
 			add_plan(findings, report->plan);
 		if (report->plan)
 			add_protection(findings, report->plan);
+		if (report->plan)
+			add_renames(findings, report->plan);
 		if (report->drift)
 			add_drift(findings, report->drift);
 		mark(findings, from, reports, report);

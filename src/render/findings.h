@@ -28,12 +28,17 @@ typedef struct {
 	unsigned add, change, replace, destroy; /* drift: missing, changed, 0, unmanaged */
 	unsigned gpus_before, gpus_after, unpriced;
 	int64_t microusd_hour_before, microusd_hour_after;
+	RgPriceBasis before, after;
 	GHashTable *accelerators; /* char* -> GpuCount*; NULL: not needed */
 } Tally;
 typedef struct {
 	unsigned before, after;
 } GpuCount;
 void tally_add(Tally *tally, const RgReport *report);
+/* What the sum afterwards rests on; without nodes afterwards, the sum before. */
+const RgPriceBasis *tally_basis(const Tally *tally);
+/* "$1.00 -> $3.00~ + 2 unpriced"; the marks are those of the sum afterwards. g_free it. */
+char *tally_cost(const Tally *tally, const char *arrow, RgPriceMarks *seen, const char *today);
 /* "changes", "no changes", "drift", "no drift", "failed", "not run" */
 const char *report_status(const RgReport *report);
 bool report_failed(const RgReport *report);

@@ -13,12 +13,16 @@ static char *pools_text(const json_t *workload)
 {
 	const json_t *groups = json_object_get(workload, "ray"), *group;
 	g_autoptr(GString) names = g_string_new(NULL);
+	g_autoptr(GHashTable) seen = g_hash_table_new(g_str_hash, g_str_equal);
 	size_t i;
 	json_array_foreach (groups, i, group) {
 		const json_t *pools = json_object_get(group, "pools");
-		for (size_t k = 0; k < json_array_size(pools); k++)
-			g_string_append_printf(names, "%s%s", names->len > 0 ? ", " : "",
-				json_string_value(json_array_get(pools, k)));
+		for (size_t k = 0; k < json_array_size(pools); k++) {
+			const char *name = json_string_value(json_array_get(pools, k));
+			if (g_hash_table_add(seen, (gpointer)(uintptr_t)name))
+				g_string_append_printf(
+					names, "%s%s", names->len > 0 ? ", " : "", name);
+		}
 	}
 	return g_strdup(names->len > 0 ? names->str : "nowhere");
 }
@@ -89,19 +93,59 @@ static void add_pool_rows(GString *text, const json_t *fit, const RgStyle *style
 	paint_rows(text, rows, style);
 }
 
+static char *json_text(const json_t *value)
+{
+	return json_dumps(value, JSON_PRESERVE_ORDER | JSON_REAL_PRECISION(12));
+}
+
+/* "2 x {"CPU": 1, "GPU": 8} on {"ray.io/node-group": "train"}" */
+static char *bundles_text(const json_t *bundles)
+{
+	g_autoptr(GString) text = g_string_new(NULL);
+	const json_t *bundle;
+	size_t i;
+	json_array_foreach (bundles, i, bundle) {
+		const json_t *selector = json_object_get(bundle, "label_selector");
+		g_autofree char *resources = json_text(json_object_get(bundle, "resources"));
+		g_autofree char *labels = selector ? json_text(selector) : NULL;
+		g_string_append_printf(text, "%s%" G_GINT64_FORMAT " x %s%s%s", i > 0 ? ", " : "",
+			rg_json_int(bundle, "count", 0), resources, labels ? " on " : "",
+			labels ? labels : "");
+	}
+	return g_strdup(text->str);
+}
+
+static void add_entry(
+	GString *text, const json_t *workload, const json_t *entry, const RgStyle *style)
+{
+	const json_t *group = json_object_get(entry, "placement_group");
+	const char *name = rg_json_str(workload, "workload", "?");
+	int64_t replicas = rg_json_int(entry, "replicas", 0);
+	int64_t groups = rg_json_int(entry, "groups", 0);
+	bool some = json_array_size(json_object_get(workload, "ray")) > 1 && replicas > 0;
+	g_autofree char *of =
+		some ? g_strdup_printf(" (%" G_GINT64_FORMAT " of the replicas)", replicas)
+		     : g_strdup("");
+	if (!group) {
+		g_autofree char *options = json_text(json_object_get(entry, "options"));
+		wrapf(text, style, "  ", "%s%s: %s", name, of, options);
+		return;
+	}
+	g_autofree char *bundles = bundles_text(json_object_get(group, "bundles"));
+	g_autofree char *count =
+		groups > 1 ? g_strdup_printf("%" G_GINT64_FORMAT " placement groups", groups)
+			   : g_strdup("placement group");
+	wrapf(text, style, "  ", "%s%s: %s %s of %s", name, of, count,
+		rg_json_str(group, "strategy", ""), bundles);
+}
+
 static void add_options(GString *text, const json_t *fit, const RgStyle *style)
 {
-	const json_t *workload, *group;
+	const json_t *workload, *entry;
 	size_t i, k;
 	json_array_foreach (json_object_get(fit, "workloads"), i, workload) {
-		json_array_foreach (json_object_get(workload, "ray"), k, group) {
-			const json_t *bundles = json_object_get(group, "placement_group");
-			const json_t *shown = bundles ? bundles : json_object_get(group, "options");
-			g_autofree char *json =
-				json_dumps(shown, JSON_PRESERVE_ORDER | JSON_REAL_PRECISION(12));
-			wrapf(text, style, "  ", "%s: %s%s", rg_json_str(workload, "workload", "?"),
-				bundles ? "placement group " : "", json);
-		}
+		json_array_foreach (json_object_get(workload, "ray"), k, entry)
+			add_entry(text, workload, entry, style);
 	}
 }
 
@@ -110,6 +154,29 @@ static void add_heading(GString *text, const RgStyle *style, const char *heading
 	g_string_append_c(text, '\n');
 	paint(text, style, BOLD, heading);
 	g_string_append(text, "\n");
+}
+
+static bool needs_gpus(const json_t *fit)
+{
+	const json_t *workload;
+	size_t i;
+	json_array_foreach (json_object_get(fit, "workloads"), i, workload) {
+		if (json_number_value(json_object_get(workload, "gpus")) > 0)
+			return true;
+	}
+	return false;
+}
+
+/* How the sentence about used GPUs ends. */
+static char *stranded_text(const json_t *fit)
+{
+	const json_t *gpus = json_object_get(fit, "gpus");
+	if (json_number_value(json_object_get(gpus, "stranded")) <= 0)
+		return g_strdup(".");
+	g_autofree char *stranded = number_text(gpus, "stranded");
+	return g_strdup_printf("; %s are stranded (fragmentation %.1f %%): free, but on nodes "
+			       "where no other workload fits.",
+		stranded, 100 * json_number_value(json_object_get(fit, "fragmentation")));
 }
 
 void rg_render_fit_into(GString *text, const json_t *fit, const RgStyle *style)
@@ -125,12 +192,17 @@ void rg_render_fit_into(GString *text, const json_t *fit, const RgStyle *style)
 	const json_t *gpus = json_object_get(fit, "gpus");
 	g_autofree char *total = number_text(gpus, "total");
 	g_autofree char *used = number_text(gpus, "used");
-	g_autofree char *stranded = number_text(gpus, "stranded");
-	wrapf(text, style, "",
-		"With all workloads placed, %s of %s GPUs are used; %s are stranded "
-		"(fragmentation %.1f %%): free, but on nodes where no other workload fits.",
-		used, total, stranded,
-		100 * json_number_value(json_object_get(fit, "fragmentation")));
+	g_autofree char *stranded = stranded_text(fit);
+	if (!needs_gpus(fit))
+		wrapf(text, style, "", "No workload needs a GPU; the cluster has %s.", total);
+	else
+		wrapf(text, style, "", "With %s placed, %s of %s GPUs are used%s",
+			all ? "all workloads" : "what fits", used, total, stranded);
+	if (rg_json_bool(fit, "leans_on_packing", false))
+		wrapf(text, style, "",
+			"Not all of this fits if Ray spreads tasks over the nodes, as its default "
+			"scheduler does once a node is half used. The placement groups below keep "
+			"them together: create all groups first, large ones before small ones.");
 	if (!rg_json_bool(fit, "exact", true))
 		wrapf(text, style, "",
 			"Found by a search that may miss a better placement: there are too many "

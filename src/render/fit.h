@@ -9,5 +9,11 @@ char *rg_render_fit(const json_t *fit, const RgStyle *style);
 void rg_render_fit_into(GString *text, const json_t *fit, const RgStyle *style);
 /* Its "cost": a table of pools at their minimum and maximum number of nodes. */
 void rg_render_fit_cost_into(GString *text, const json_t *cost, const RgStyle *style);
+/* What rg_fit_explain found. */
+char *rg_render_fit_explained(const json_t *explained, const RgStyle *style);
 /* A Python module of Ray's options. */
 char *rg_render_fit_python(const json_t *fit);
+/* Of what rg_fit_emit made (fit/emit.h): a Python module with a ScalingConfig, or the options of a
+ * deployment, for each workload. */
+char *rg_render_fit_train(const json_t *emitted);
+char *rg_render_fit_serve(const json_t *emitted);

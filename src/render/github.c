@@ -62,13 +62,12 @@ static void add_kind(GString *to, const char *kind, RgSeverity severity, GPtrArr
 			kind, total - limit);
 }
 
-static void add_body(GString *to, const RgReport *report, bool headed)
+static void add_body(GString *to, const RgReport *report, bool headed, const RgStyle *plain)
 {
-	const RgStyle plain = {false, 100};
-	g_autofree char *heading = headed ? rg_report_heading(report, &plain) : g_strdup("");
-	g_autofree char *diags = rg_render_diags(report->diags, &plain);
-	g_autofree char *body = report->drift  ? rg_render_drift(report->drift, &plain)
-				: report->plan ? rg_render_plan(report->plan, &plain)
+	g_autofree char *heading = headed ? rg_report_heading(report, plain) : g_strdup("");
+	g_autofree char *diags = rg_render_diags(report->diags, plain);
+	g_autofree char *body = report->drift  ? rg_render_drift(report->drift, plain)
+				: report->plan ? rg_render_plan(report->plan, plain)
 					       : g_strdup("");
 	g_string_append_printf(to, "%s%s%s", heading, body, diags);
 }
@@ -79,10 +78,10 @@ char *rg_report_github(const RgReports *reports)
 	GString *out = g_string_new(NULL);
 	/* The log's text between stop-commands: a name in it cannot send commands to the runner.
 	 * The word that ends it is derived from the text itself, so the text cannot contain it. */
-	const RgStyle plain = {false, 100};
+	const RgStyle plain = {.width = 100, .today = reports->today};
 	g_autoptr(GString) text = g_string_new(NULL);
 	for (size_t i = 0; i < reports->n; i++)
-		add_body(text, &reports->items[i], reports->several);
+		add_body(text, &reports->items[i], reports->several, &plain);
 	if (reports->several) {
 		g_autofree char *overview = rg_report_overview(reports, &plain);
 		g_autofree char *diags =

@@ -50,6 +50,17 @@ static void add_source(GString *text, const json_t *run)
 	add_line(text, "by", by, "");
 }
 
+/* "  p4d.24xlarge in east-1a", "  p4d.24xlarge on spot in east-1a" */
+static void add_node(GString *text, const json_t *node)
+{
+	g_autofree char *type = clean(rg_json_str(node, "instance_type", NULL));
+	g_autofree char *zone = clean(rg_json_str(node, "zone", NULL));
+	g_autofree char *market = clean(rg_json_str(node, "market", NULL));
+	if (type)
+		g_string_append_printf(text, "  %s%s%s%s%s", type, market ? " on " : "",
+			market ? market : "", zone ? " in " : "", zone ? zone : "");
+}
+
 static void add_changes(GString *text, const json_t *changes, const RgStyle *style)
 {
 	size_t i;
@@ -61,6 +72,7 @@ static void add_changes(GString *text, const json_t *changes, const RgStyle *sty
 			rg_json_str(change, "action", "?"), rg_json_str(change, "address", "?"));
 		if (!done)
 			paintf(text, style, RED, "  %s", rg_json_str(change, "outcome", "?"));
+		add_node(text, json_object_get(change, "node"));
 		g_string_append_c(text, '\n');
 	}
 }

@@ -67,23 +67,27 @@ static void add_numbers(GString *to, const char *unit, unsigned before, unsigned
 	add_cell(to, cell);
 }
 
-static void add_table(GString *to, const RgPlan *plan)
+static void add_legend(GString *to, const RgPriceMarks *seen)
+{
+	const char *legend = rg_price_legend(seen);
+	if (!legend)
+		return;
+	g_string_append_c(to, '\n');
+	add_escaped(to, legend);
+	g_string_append_c(to, '\n');
+}
+
+static void add_table(GString *to, const RgPlan *plan, const char *today)
 {
 	if (!plan->pools->len)
 		return;
 	g_string_append(to, "\n| Pool | Type | Market | Nodes | GPUs | Per hour |\n"
 			    "| --- | --- | --- | --- | --- | --- |\n");
+	RgPriceMarks seen = {0};
 	for (guint i = 0; i < plan->pools->len; i++) {
 		const RgPlanPool *pool = plan->pools->pdata[i];
 		const RgPlanSum *was = &pool->before.now, *is = &pool->after.now;
-		g_autofree char *before = rg_money_format(was->microusd_hour);
-		g_autofree char *after = rg_money_format(is->microusd_hour);
-		g_autofree char *cost = was->microusd_hour == is->microusd_hour
-						? g_strdup(after)
-						: g_strdup_printf("%s → %s", before, after);
-		g_autofree char *whole =
-			is->unpriced ? g_strdup_printf("%s + %u unpriced", cost, is->unpriced)
-				     : g_strdup(cost);
+		g_autofree char *cost = pool_cost(pool, &seen, today);
 		g_autofree char *nodes = nodes_change(pool);
 		g_autofree char *type =
 			word_change(pool->instance_type_before, pool->instance_type);
@@ -97,9 +101,10 @@ static void add_table(GString *to, const RgPlan *plan)
 			add_numbers(to, pool->accelerator, was->gpus, is->gpus);
 		else
 			add_cell(to, "-");
-		add_escaped(to, whole);
-		g_string_append(to, " |\n");
+		add_change(to, cost);
+		g_string_append_c(to, '\n');
 	}
+	add_legend(to, &seen);
 }
 
 static void add_money(GString *to, const RgPlan *plan)
@@ -113,9 +118,13 @@ static void add_money(GString *to, const RgPlan *plan)
 	g_autofree char *carbon =
 		json_object_get(plan->carbon, "source") ? carbon_change(&before, &after) : NULL;
 	g_autoptr(GString) line = g_string_new(NULL);
-	g_string_append_printf(
-		line, "%s per hour, %s per month of %d hours", hour, month, RG_MONTH_HOURS);
-	if (rg_plan_is_range(&all)) {
+	bool lacks = rg_sums_lack_prices(&before, &after);
+	if (lacks)
+		g_string_append(line, "no price is known for these nodes");
+	else
+		g_string_append_printf(
+			line, "%s per hour, %s per month of %d hours", hour, month, RG_MONTH_HOURS);
+	if (!lacks && rg_plan_is_range(&all)) {
 		g_autofree char *most = rg_money_format(all.most.microusd_hour);
 		g_string_append_printf(line, "; with elastic pools at their maximum %s%s per hour",
 			all.most.unpriced ? "at least " : "", most);
@@ -183,12 +192,12 @@ static char *fence_for(const char *text, size_t least)
 }
 
 /* `bytes`: the maximum length of all of `to` afterwards. */
-static void add_fold(GString *to, const RgReport *report, const char *summary, size_t bytes)
+static void add_fold(GString *to, const RgReport *report, const RgStyle *style, const char *summary,
+	size_t bytes)
 {
-	const RgStyle plain = {false, 100};
-	g_autofree char *text = report->drift  ? rg_render_drift(report->drift, &plain)
-				: report->plan ? rg_render_plan(report->plan, &plain)
-					       : rg_render_diags(report->diags, &plain);
+	g_autofree char *text = report->drift  ? rg_render_drift(report->drift, style)
+				: report->plan ? rg_render_plan(report->plan, style)
+					       : rg_render_diags(report->diags, style);
 	g_autofree char *fence = fence_for(text, 3);
 	g_autoptr(GString) inner = g_string_new(NULL);
 	g_auto(GStrv) lines = g_strsplit(text, "\n", -1);
@@ -233,6 +242,7 @@ static char *one(const RgReports *reports, size_t bytes)
 {
 	const RgReport *report = &reports->items[0];
 	g_autoptr(GPtrArray) findings = findings_of(reports);
+	const RgStyle style = {.width = 100, .today = reports->today};
 	g_autofree char *headline = report_headline(reports, report);
 	g_autofree char *marker = clean(report_cluster(report));
 	GString *out = g_string_new(NULL);
@@ -245,7 +255,7 @@ static char *one(const RgReports *reports, size_t bytes)
 	add_escaped(out, title);
 	g_string_append_printf(out, "\n\n**%s**\n", headline);
 	if (report->plan && !rg_plan_is_noop(report->plan)) {
-		add_table(out, report->plan);
+		add_table(out, report->plan, reports->today);
 		add_money(out, report->plan);
 		add_reasons(out, report->plan);
 	}
@@ -253,21 +263,18 @@ static char *one(const RgReports *reports, size_t bytes)
 	if (out->len + 1000 > bytes) /* 200 pools with the longest possible names */
 		cut(out, bytes / 2);
 	if (!report->plan || !rg_plan_is_noop(report->plan))
-		add_fold(out, report, "All of it", bytes);
+		add_fold(out, report, &style, "All of it", bytes);
 	return text_finish(out, &(RgStyle){0});
 }
 
 /* ---- several clusters */
 
-static void markdown_add_row(GString *to, const RgReports *reports, const RgReport *report)
+static void markdown_add_row(
+	GString *to, const RgReports *reports, const RgReport *report, RgPriceMarks *seen)
 {
 	Tally tally = {0};
 	tally_add(&tally, report);
-	g_autofree char *before = rg_money_format(tally.microusd_hour_before);
-	g_autofree char *after = rg_money_format(tally.microusd_hour_after);
-	g_autofree char *cost = tally.microusd_hour_before == tally.microusd_hour_after
-					? g_strdup(after)
-					: g_strdup_printf("%s → %s", before, after);
+	g_autofree char *cost = tally_cost(&tally, " → ", seen, reports->today);
 	g_autofree char *counts = g_strdup_printf("%u | %u | %u | ", tally.add + tally.replace,
 		tally.change, tally.destroy + tally.replace);
 	bool known = report->plan || report->drift;
@@ -286,6 +293,7 @@ static void markdown_add_row(GString *to, const RgReports *reports, const RgRepo
 static void add_clusters(GString *to, const RgReports *reports, size_t bytes)
 {
 	size_t left = 0;
+	RgPriceMarks seen = {0};
 	if (!reports->n)
 		return;
 	g_string_append(
@@ -300,11 +308,12 @@ static void add_clusters(GString *to, const RgReports *reports, size_t bytes)
 			if (g_str_has_prefix(report_status(report), "no ") != quiet)
 				continue;
 			if (to->len < bytes)
-				markdown_add_row(to, reports, report);
+				markdown_add_row(to, reports, report, &seen);
 			else
 				left++;
 		}
 	}
+	add_legend(to, &seen);
 	if (left)
 		g_string_append_printf(to, "\n%zu more clusters are in the job's log.\n", left);
 }
@@ -314,6 +323,7 @@ static void add_clusters(GString *to, const RgReports *reports, size_t bytes)
 /* Each with content gets an equal part of the remaining room. */
 static void add_folds(GString *to, const RgReports *reports, size_t bytes)
 {
+	const RgStyle style = {.width = 100, .today = reports->today};
 	size_t folds = 0, missed = 0;
 	for (size_t i = 0; i < reports->n; i++)
 		folds += !g_str_has_prefix(report_status(&reports->items[i]), "no");
@@ -334,7 +344,7 @@ static void add_folds(GString *to, const RgReports *reports, size_t bytes)
 		if (room < FOLD_LEAST + summary->len)
 			missed++;
 		else
-			add_fold(to, report, summary->str, to->len + room);
+			add_fold(to, report, &style, summary->str, to->len + room);
 	}
 	if (missed)
 		g_string_append_printf(

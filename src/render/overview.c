@@ -12,24 +12,13 @@ static char *arrow(unsigned before, unsigned after)
 			       : g_strdup_printf("%u -> %u", before, after);
 }
 
-static char *money_arrow(const Tally *tally)
-{
-	g_autofree char *before = rg_money_format(tally->microusd_hour_before);
-	g_autofree char *after = rg_money_format(tally->microusd_hour_after);
-	g_autofree char *both = tally->microusd_hour_before == tally->microusd_hour_after
-					? g_strdup(after)
-					: g_strdup_printf("%s -> %s", before, after);
-	return tally->unpriced ? g_strdup_printf("%s + %u unpriced", both, tally->unpriced)
-			       : g_steal_pointer(&both);
-}
-
 static void add_number(GPtrArray *row, bool known, unsigned number)
 {
 	g_ptr_array_add(row, known ? g_strdup_printf("%u", number) : g_strdup("-"));
 }
 
 static GStrv row_of(const RgReports *reports, const char *name, const Tally *tally, bool known,
-	const char *status)
+	const char *status, RgPriceMarks *seen)
 {
 	bool drift = g_str_equal(reports->command, "drift");
 	GPtrArray *row = g_ptr_array_new();
@@ -42,30 +31,34 @@ static GStrv row_of(const RgReports *reports, const char *name, const Tally *tal
 	if (!drift) {
 		g_ptr_array_add(
 			row, known ? arrow(tally->gpus_before, tally->gpus_after) : g_strdup("-"));
-		g_ptr_array_add(row, known ? money_arrow(tally) : g_strdup("-"));
+		g_ptr_array_add(row,
+			known ? tally_cost(tally, " -> ", seen, reports->today) : g_strdup("-"));
 	}
 	g_ptr_array_add(row, g_strdup(status));
 	g_ptr_array_add(row, NULL);
 	return (GStrv)g_ptr_array_free(row, FALSE);
 }
 
-static void add_removed_rows(GPtrArray *rows, const RgReports *reports)
+static void add_removed_rows(GPtrArray *rows, const RgReports *reports, RgPriceMarks *seen)
 {
 	for (guint i = 0; reports->removed && i < reports->removed->len; i++) {
 		const RgRemoved *removed = reports->removed->pdata[i];
 		const Tally tally = {.microusd_hour_before = removed->microusd_hour,
-			.microusd_hour_after = removed->microusd_hour};
+			.microusd_hour_after = removed->microusd_hour,
+			.unpriced = removed->unpriced,
+			.before = removed->basis,
+			.after = removed->basis};
 		GStrv row = row_of(reports, removed->cluster, &tally, false,
-			removed->recorded ? "spec removed, runs on" : "spec removed");
+			removed->recorded ? "spec removed, runs on" : "spec removed", seen);
 		if (g_strv_length(row) == COLUMNS_MOST && removed->recorded) {
 			g_free(row[COLUMNS_MOST - 2]);
-			row[COLUMNS_MOST - 2] = money_arrow(&tally);
+			row[COLUMNS_MOST - 2] = tally_cost(&tally, " -> ", seen, reports->today);
 		}
 		g_ptr_array_add(rows, row);
 	}
 }
 
-static GPtrArray *rows_of(const RgReports *reports)
+static GPtrArray *rows_of(const RgReports *reports, RgPriceMarks *seen)
 {
 	GPtrArray *rows = table_new(g_str_equal(reports->command, "drift")
 					    ? "CLUSTER,MISSING,CHANGED,UNMANAGED,STATUS"
@@ -80,12 +73,13 @@ static GPtrArray *rows_of(const RgReports *reports)
 		known += report->plan || report->drift;
 		g_ptr_array_add(
 			rows, row_of(reports, report_cluster(report), &tally,
-				      report->plan || report->drift, report_status(report)));
+				      report->plan || report->drift, report_status(report), seen));
 	}
 	if (reports->n > 1)
-		g_ptr_array_add(rows, row_of(reports, "total", &all, known > 0,
-					      known < reports->n ? "without the failed" : ""));
-	add_removed_rows(rows, reports);
+		g_ptr_array_add(
+			rows, row_of(reports, "total", &all, known > 0,
+				      known < reports->n ? "without the failed" : "", seen));
+	add_removed_rows(rows, reports, seen);
 	return rows;
 }
 
@@ -128,9 +122,11 @@ char *rg_report_overview(const RgReports *reports, const RgStyle *style)
 	GString *text = g_string_new(NULL);
 	g_autofree char *headline = reports_headline(reports);
 	if (reports->n || (reports->removed && reports->removed->len)) {
-		g_autoptr(GPtrArray) rows = rows_of(reports);
+		RgPriceMarks seen = {0};
+		g_autoptr(GPtrArray) rows = rows_of(reports, &seen);
 		g_string_append_c(text, '\n');
 		paint_rows(text, rows, style);
+		add_price_legend(text, &seen, style);
 		g_string_append_c(text, '\n');
 		add_gpus(text, reports, style);
 	}

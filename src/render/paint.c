@@ -207,6 +207,29 @@ void paint_table(GString *text, const GPtrArray *table, const TableLook *look, c
 	}
 }
 
+char *rg_render_wrapped(const char *text, const char *indent, const RgStyle *style)
+{
+	GString *lines = g_string_new(NULL);
+	wrapf(lines, style, indent, "%s", text);
+	return text_finish(lines, style);
+}
+
+void add_price_legend(GString *text, const RgPriceMarks *seen, const RgStyle *style)
+{
+	const char *legend = rg_price_legend(seen);
+	if (legend)
+		wrapf(text, style, "", "%s", legend);
+}
+
+void add_new_legend(
+	GString *text, const RgPriceMarks *seen, RgPriceMarks *told, const RgStyle *style)
+{
+	const RgPriceMarks new = {seen->derived && !told->derived, seen->old && !told->old};
+	add_price_legend(text, &new, style);
+	told->derived |= seen->derived;
+	told->old |= seen->old;
+}
+
 void paint_rows(GString *text, const GPtrArray *table, const RgStyle *style)
 {
 	paint_table(text, table, &(TableLook){.indent = "  "}, style);

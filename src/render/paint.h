@@ -3,6 +3,7 @@
  * that must stay on its line goes through clean first. Pure; the caller owns the results
  * (g_free). */
 #pragma once
+#include "base/price.h"
 #include "render/render.h"
 
 #define RED "31"
@@ -52,21 +53,26 @@ void add_difference(GString *to, const RgStyle *style, const char *prefix, json_
  * is missing; g_free both. */
 /* The pool's nodes, before and after: "2 -> 4", "3 of 2-8"; g_free it. */
 char *nodes_change(const RgPlanPool *pool);
+/* What its nodes cost per hour, before and after, with the marks of its price; g_free it. */
+/* Whether no price of any node is known, so that sums would be 0. */
+bool rg_sums_lack_prices(const RgPlanSum *before, const RgPlanSum *after);
+char *pool_cost(const RgPlanPool *pool, RgPriceMarks *seen, const char *today);
 char *money_change(const RgPlanSum *before, const RgPlanSum *after, int64_t hours);
 /* "m5.large -> m5.xlarge", or only the second if the first is NULL; g_free. */
 char *word_change(const char *before, const char *after);
 /* "0.036 -> 0.106 (+0.070) kg CO2e per hour" */
 char *carbon_change(const RgPlanSum *before, const RgPlanSum *after);
 /* pools.c: the table of pools, what Ray will see, what it costs */
-void add_pools(GString *text, const RgPlan *plan, const RgStyle *style);
+/* `told`: the marks of prices that the text explains so far */
+void add_pools(GString *text, const RgPlan *plan, RgPriceMarks *told, const RgStyle *style);
 
 /* chosen.c: whether fit's reason for an instance type means a choice among several */
 bool is_choice(const char *reason);
 void add_choices(GString *text, const RgPlan *plan, const RgStyle *style);
 /* capacity.c */
-void add_capacity(GString *text, const RgPlan *plan, const RgStyle *style);
+void add_capacity(GString *text, const RgPlan *plan, RgPriceMarks *told, const RgStyle *style);
 /* place.c: why the cluster is where it is; nothing when the spec left no choice */
-void add_placing(GString *text, const RgPlan *plan, const RgStyle *style);
+void add_placing(GString *text, const RgPlan *plan, RgPriceMarks *told, const RgStyle *style);
 
 /* alike.c: {kind: attributes that all its new resources have in common; of maps their members}. A
  * new reference. */
@@ -102,6 +108,11 @@ GPtrArray *table_new(const char *heads); /* "POOL,NODES" */
 void table_add(GPtrArray *table, ...) G_GNUC_NULL_TERMINATED;
 /* Each column as wide as its widest cell, the heading in bold. */
 void paint_rows(GString *text, const GPtrArray *table, const RgStyle *style);
+/* The line below a table of prices that explains its marks; none without marks. */
+void add_price_legend(GString *text, const RgPriceMarks *seen, const RgStyle *style);
+/* Only the marks that are not in `told`, which it adds to it. */
+void add_new_legend(
+	GString *text, const RgPriceMarks *seen, RgPriceMarks *told, const RgStyle *style);
 typedef struct {
 	const char *indent;
 	unsigned numbers; /* number of columns after the first that are right-aligned */

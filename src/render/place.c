@@ -5,19 +5,24 @@
 
 #define OTHERS_SHOWN 3
 
-/* "$45.35 per hour"; "about": uses prices of other places where a price is missing */
-static char *price_text(const json_t *row)
+/* "$45.35~ per hour"; "about": uses prices of other places where a price is missing */
+static char *price_text(const json_t *row, RgPriceMarks *seen, const RgStyle *style)
 {
 	const json_t *known = json_object_get(row, "microusd_hour");
 	const json_t *estimate = json_object_get(row, "estimate_microusd_hour");
 	bool whole = json_is_integer(estimate);
-	if (!json_is_integer(known))
+	bool nothing =
+		!whole && json_integer_value(known) == 0 && rg_json_int(row, "unpriced", 0) > 0;
+	if (!json_is_integer(known) || nothing)
 		return g_strdup("price unknown");
 	g_autofree char *money = rg_money_format(json_integer_value(whole ? estimate : known));
 	const char *about = rg_json_int(row, "unpriced", 0) == 0 ? ""
 			    : whole				 ? "about "
 								 : "at least ";
-	return g_strdup_printf("%s%s per hour", about, money);
+	const RgPriceBasis basis = {.oldest = rg_json_str(row, "oldest_price_date", NULL),
+		.derived = rg_json_int(row, "derived", 0) > 0};
+	return g_strdup_printf(
+		"%s%s%s per hour", about, money, rg_price_mark_sum(seen, &basis, style->today));
 }
 
 static char *place_text(const json_t *row)
@@ -32,7 +37,8 @@ static bool is_chosen(const json_t *choice, const json_t *row)
 }
 
 /* How many of them could be chosen. */
-static unsigned add_others(GString *text, const json_t *choice, const RgStyle *style)
+static unsigned add_others(
+	GString *text, const json_t *choice, RgPriceMarks *seen, const RgStyle *style)
 {
 	g_autoptr(GString) line = g_string_new(NULL);
 	unsigned n = 0, good = 0;
@@ -43,11 +49,12 @@ static unsigned add_others(GString *text, const json_t *choice, const RgStyle *s
 		good += !rejected && !is_chosen(choice, row);
 		if (is_chosen(choice, row) || n++ >= OTHERS_SHOWN)
 			continue;
-		g_autofree char *price = price_text(row);
+		g_autofree char *price = price_text(row, seen, style);
 		g_autofree char *place = place_text(row);
-		g_string_append_printf(line, "%s%s%s%s %s", line->len ? "; " : "",
+		const char *lost = rg_json_str(row, "lost", NULL);
+		g_string_append_printf(line, "%s%s%s%s %s%s%s", line->len ? "; " : "",
 			rejected ? "not " : "", place, rejected ? ":" : "",
-			rejected ? rejected : price);
+			rejected ? rejected : price, lost ? ", but " : "", lost ? lost : "");
 	}
 	if (n > OTHERS_SHOWN)
 		g_string_append_printf(line, "; %u more", n - OTHERS_SHOWN);
@@ -56,21 +63,25 @@ static unsigned add_others(GString *text, const json_t *choice, const RgStyle *s
 	return good;
 }
 
-void add_placing(GString *text, const RgPlan *plan, const RgStyle *style)
+void add_placing(GString *text, const RgPlan *plan, RgPriceMarks *told, const RgStyle *style)
 {
+	RgPriceMarks seen = {0};
 	const json_t *choice = json_object_get(plan->facts, "place");
 	const char *reason = rg_json_str(choice, "reason", NULL);
 	if (!choice || !reason || g_str_equal(plan->command, "destroy"))
 		return;
-	g_autofree char *price = price_text(choice);
+	g_autofree char *price = price_text(choice, &seen, style);
 	const char *date = rg_json_str(choice, "price_date", NULL);
+	const char *oldest = rg_json_str(choice, "oldest_price_date", date);
+	bool spans = date && !g_str_equal(oldest, date);
 	bool priced = json_is_integer(json_object_get(choice, "microusd_hour"));
 	g_autofree char *place = place_text(choice);
 	wrapf(text, style, "", "Place: %s, %s", place, reason);
 	if (priced)
-		wrapf(text, style, "       ", "%s%s%s", price, date ? ", prices of " : "",
-			date ? date : "");
-	unsigned others = add_others(text, choice, style);
+		wrapf(text, style, "       ", "%s%s%s%s%s", price, date ? ", prices of " : "",
+			spans ? oldest : "", spans ? " to " : "", date ? date : "");
+	unsigned others = add_others(text, choice, &seen, style);
 	if (others && !rg_plan_sum(plan, NULL, false).most.nodes)
 		wrapf(text, style, "       ", "the cluster moves there if it cannot be had here");
+	add_new_legend(text, &seen, told, style);
 }

@@ -283,6 +283,25 @@ static void add_protection(GString *text, const RgPlan *plan, const RgStyle *sty
 		"it.\n\n");
 }
 
+static void add_renames(GString *text, const RgPlan *plan, const RgStyle *style)
+{
+	size_t i;
+	const json_t *item;
+	if (!plan->renames)
+		return;
+	g_string_append(text, "Pools that get another name:\n\n");
+	json_array_foreach (plan->renames, i, item) {
+		g_autofree char *from = clean(rg_json_str(item, "from", "?"));
+		g_autofree char *to = clean(rg_json_str(item, "to", "?"));
+		g_string_append(text, "  ");
+		paint(text, style, YELLOW, "~");
+		g_string_append_printf(text, " %s -> %s\n", from, to);
+	}
+	g_string_append(text,
+		"\nTheir nodes are kept. Until they are replaced, they report the old name to "
+		"Ray.\n\n");
+}
+
 static void add_drift(GString *text, const RgPlan *plan, const RgStyle *style)
 {
 	if (!plan->drifted)
@@ -378,13 +397,13 @@ static void add_actions(GString *text, const RgPlan *plan, const RgStyle *style)
 }
 
 /* What surrounds the changes: where the plan comes from and what it needs. */
-static void add_context(GString *text, const RgPlan *plan, const RgStyle *style)
+static void add_context(GString *text, const RgPlan *plan, RgPriceMarks *told, const RgStyle *style)
 {
 	if (plan->fit) {
 		rg_render_fit_into(text, plan->fit, style);
 		g_string_append_c(text, '\n');
 	}
-	add_placing(text, plan, style);
+	add_placing(text, plan, told, style);
 	add_origin(text, plan, style);
 	if (plan->record)
 		g_string_append_printf(text,
@@ -403,13 +422,17 @@ static bool is_quiet(const RgPlan *plan, const RgStyle *style)
 char *rg_render_plan(const RgPlan *plan, const RgStyle *style)
 {
 	GString *text = g_string_new(NULL);
+	RgPriceMarks told = {0};
+	if (plan->acting)
+		g_string_append_printf(text, "Credentials: %s\n\n", plan->acting);
 	if (!is_quiet(plan, style)) {
-		add_pools(text, plan, style);
+		add_pools(text, plan, &told, style);
 		add_drift(text, plan, style);
 		add_unmanaged(text, plan, style);
 		add_actions(text, plan, style);
 		add_protection(text, plan, style);
-		add_context(text, plan, style);
+		add_renames(text, plan, style);
+		add_context(text, plan, &told, style);
 	}
 	g_autofree char *summary = rg_render_plan_summary(plan);
 	if (plan->errored)

@@ -33,17 +33,37 @@ char *word_change(const char *before, const char *after)
 	return clean(both ? both : after ? after : "?");
 }
 
-static GStrv pool_row(const RgPlanPool *pool)
+bool rg_sums_lack_prices(const RgPlanSum *before, const RgPlanSum *after)
+{
+	return before->nodes + after->nodes > 0 && before->unpriced == before->nodes &&
+	       after->unpriced == after->nodes;
+}
+
+char *pool_cost(const RgPlanPool *pool, RgPriceMarks *seen, const char *today)
+{
+	const RgPlanSum *before = &pool->before.now, *after = &pool->after.now;
+	bool priced = before->microusd_hour > 0 || after->microusd_hour > 0;
+	const char *marks =
+		priced ? rg_price_mark(seen, pool->price_quality, pool->price_date, today) : "";
+	bool ends = after->microusd_hour == 0;
+	g_autofree char *from = rg_money_format(before->microusd_hour),
+			*to = rg_money_format(after->microusd_hour);
+	g_autofree char *cost = before->microusd_hour == after->microusd_hour
+					? g_strconcat(to, marks, NULL)
+					: g_strdup_printf("%s%s -> %s%s", from, ends ? marks : "",
+						  to, ends ? "" : marks);
+	if (rg_sums_lack_prices(before, after))
+		return g_strdup_printf("%u unpriced", MAX(before->unpriced, after->unpriced));
+	return after->unpriced ? g_strdup_printf("%s + %u unpriced", cost, after->unpriced)
+			       : g_steal_pointer(&cost);
+}
+
+static GStrv pool_row(const RgPlanPool *pool, RgPriceMarks *seen, const char *today)
 {
 	GStrv row = g_new0(char *, COLUMNS + 1);
 	unsigned n = 0;
 	const RgPlanSum *before = &pool->before.now, *after = &pool->after.now;
 	g_autofree char *gpus = arrow(before->gpus, after->gpus);
-	g_autofree char *from = rg_money_format(before->microusd_hour),
-			*to = rg_money_format(after->microusd_hour);
-	g_autofree char *cost = before->microusd_hour == after->microusd_hour
-					? g_steal_pointer(&to)
-					: g_strdup_printf("%s -> %s", from, to);
 	row[n++] = clean(pool->pool);
 	row[n++] = word_change(pool->instance_type_before, pool->instance_type);
 	row[n++] = word_change(pool->market_before, pool->market);
@@ -51,8 +71,7 @@ static GStrv pool_row(const RgPlanPool *pool)
 	g_autofree char *labelled =
 		pool->accelerator ? g_strdup_printf("%s %s", pool->accelerator, gpus) : NULL;
 	row[n++] = labelled ? clean(labelled) : g_strdup("-");
-	row[n] = after->unpriced ? g_strdup_printf("%s + %u unpriced", cost, after->unpriced)
-				 : g_steal_pointer(&cost);
+	row[n] = pool_cost(pool, seen, today);
 	return row;
 }
 
@@ -145,10 +164,11 @@ char *money_change(const RgPlanSum *before, const RgPlanSum *after, int64_t hour
 static void add_markets(GString *text, const RgPlan *plan, const RgStyle *style)
 {
 	g_autoptr(GString) line = g_string_new(NULL);
-	bool buys_spot = false;
+	bool buys_spot = false, reserves = false;
 	for (guint i = 0; i < plan->markets->len; i++) {
 		const RgPlanMarket *market = plan->markets->pdata[i];
 		buys_spot |= g_str_equal(market->market, "spot") && market->after.nodes > 0;
+		reserves |= g_str_equal(market->market, "reserved") && market->after.nodes > 0;
 		if (plan->markets->len == 1)
 			break;
 		g_autofree char *cost = money_change(&market->before, &market->after, 1);
@@ -159,6 +179,10 @@ static void add_markets(GString *text, const RgPlan *plan, const RgStyle *style)
 		wrapf(text, style, "      ", "of it %s", line->str);
 	if (buys_spot)
 		wrapf(text, style, "      ", "spot prices move: counted as they were last seen");
+	if (reserves)
+		wrapf(text, style, "      ",
+			"reserved: prepaid nodes count 0, others the on-demand price, which is "
+			"billed whether they run or not");
 }
 
 /* Ray's autoscaler moves between the two without a plan. */
@@ -180,9 +204,14 @@ static void add_cost(GString *text, const RgPlan *plan, const RgStyle *style)
 	const RgPlanSum before = rg_plan_sum(plan, NULL, false).now, after = all.now;
 	g_autofree char *hour = money_change(&before, &after, 1);
 	g_autofree char *month = money_change(&before, &after, RG_MONTH_HOURS);
+	if (rg_sums_lack_prices(&before, &after)) {
+		wrapf(text, style, "", "Cost: no price is known for these nodes");
+		return;
+	}
 	wrapf(text, style, "", "Cost: %s per hour", hour);
-	wrapf(text, style, "      ", "%s per month of %d hours%s%s", month, RG_MONTH_HOURS,
+	wrapf(text, style, "      ", "%s per month of %d hours%s%s%s%s", month, RG_MONTH_HOURS,
 		plan->catalog_date ? ", at prices of " : "",
+		plan->oldest_date ? plan->oldest_date : "", plan->oldest_date ? " to " : "",
 		plan->catalog_date ? plan->catalog_date : "");
 	add_range(text, &all, style);
 	add_markets(text, plan, style);
@@ -292,20 +321,22 @@ static void add_replaced(GString *text, const RgPlan *plan, const RgStyle *style
 			"with the head, every running job and actor of the cluster ends");
 }
 
-void add_pools(GString *text, const RgPlan *plan, const RgStyle *style)
+void add_pools(GString *text, const RgPlan *plan, RgPriceMarks *told, const RgStyle *style)
 {
 	if (!plan->pools->len)
 		return;
 	g_autoptr(GPtrArray) rows = table_new("POOL,TYPE,MARKET,NODES,GPUS,PER HOUR");
+	RgPriceMarks seen = {0};
 	for (guint i = 0; i < plan->pools->len; i++)
-		g_ptr_array_add(rows, pool_row(plan->pools->pdata[i]));
+		g_ptr_array_add(rows, pool_row(plan->pools->pdata[i], &seen, style->today));
 	paint_rows(text, rows, style);
+	add_new_legend(text, &seen, told, style);
 	g_string_append_c(text, '\n');
 	add_cost(text, plan, style);
 	add_carbon(text, plan, style);
 	add_ray(text, plan, style);
 	add_choices(text, plan, style);
-	add_capacity(text, plan, style);
+	add_capacity(text, plan, told, style);
 	add_gangs(text, plan, style);
 	add_rolling(text, plan, style);
 	add_replaced(text, plan, style);

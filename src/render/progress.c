@@ -162,9 +162,10 @@ static char *event_text(const RgEvent *event)
 		return g_strdup_printf("%s: %s...%s%s%s\n", event->address,
 			verb(event->action, false), open, id, close);
 	case RG_EVENT_STILL:
-		return g_strdup_printf("%s: Still %c%s... [%.0fs elapsed]\n", event->address,
+		return g_strdup_printf("%s: Still %c%s... [%.0fs elapsed]%s%s\n", event->address,
 			g_ascii_tolower(verb(event->action, false)[0]),
-			verb(event->action, false) + 1, event->seconds);
+			verb(event->action, false) + 1, event->seconds, event->text ? ": " : "",
+			event->text ? event->text : "");
 	case RG_EVENT_DONE:
 		return g_strdup_printf("%s: %s complete after %.0fs%s%s%s\n", event->address,
 			verb(event->action, true), event->seconds, open, id, close);

@@ -17,14 +17,17 @@ typedef enum {
 
 typedef struct {
 	bool color;
-	unsigned width;	 /* columns; 0 = 80 */
-	RgDetail detail; /* of plans */
+	unsigned width;	   /* columns; 0 = 80 */
+	RgDetail detail;   /* of plans */
+	const char *today; /* "2026-11-22": marks prices older than a year; NULL: none */
 } RgStyle;
 
 /* Makes a text safe for a terminal or the log of a CI job: valid UTF-8, no control characters
  * except line feeds, tabs and our colours, no line that a CI system executes (base/disarm.h). All
  * texts of this folder are like that. */
 char *rg_render_printable(const char *text);
+/* A paragraph wrapped to the width, every line after `indent`. */
+char *rg_render_wrapped(const char *text, const char *indent, const RgStyle *style);
 
 /* "Error: summary" blocks with file:line:column, the line, a caret, detail, hint, code. */
 char *rg_render_diags(const RgDiags *diags, const RgStyle *style);

@@ -4,6 +4,7 @@
  * 10 annotations of a kind per step, 65,535 characters per comment, 1 MiB per step summary, 5,000
  * SARIF results; what does not fit is counted, never silently dropped. */
 #pragma once
+#include "base/price.h"
 #include "render/render.h"
 
 #define RG_REPORT_COMMENT_BYTES 65535
@@ -45,14 +46,17 @@ typedef struct {
 /* A cluster whose spec a branch removed. */
 typedef struct {
 	const char *cluster, *spec;
-	unsigned recorded; /* resources in the state: what keeps running */
-	int64_t microusd_hour;
+	unsigned recorded;     /* resources in the state: what keeps running */
+	int64_t microusd_hour; /* of the nodes whose price is known */
+	unsigned unpriced;     /* the others */
+	RgPriceBasis basis;
 } RgRemoved;
 
 /* What one command reports. */
 typedef struct {
 	const char *command; /* "plan", "drift" */
 	const char *version; /* of raygpu */
+	const char *today;   /* of RgStyle */
 	const RgReport *items;
 	size_t n;
 	bool several; /* one report on all clusters, even if there is one or none; else n is 1 */

@@ -11,6 +11,14 @@ static void set_pair(json_t *to, const char *key, json_int_t before, json_int_t 
 	json_object_set_new(to, key, pair);
 }
 
+static void set_basis(json_t *to, const RgPriceBasis *basis)
+{
+	if (basis->oldest)
+		rg_json_set_str(to, "price_date", basis->oldest);
+	if (basis->derived)
+		rg_json_set_str(to, "price_quality", "derived");
+}
+
 static void set_sums(json_t *to, const Tally *tally, bool drift)
 {
 	json_t *counts = json_object();
@@ -33,6 +41,7 @@ static void set_sums(json_t *to, const Tally *tally, bool drift)
 	json_object_set_new(to, "gpus", gpus);
 	set_pair(to, "microusd_hour", tally->microusd_hour_before, tally->microusd_hour_after);
 	json_object_set_new(to, "unpriced_nodes", json_integer(tally->unpriced));
+	set_basis(to, tally_basis(tally));
 }
 
 static GHashTable *accelerators_new(void)
@@ -73,6 +82,8 @@ static json_t *removed_json(const GPtrArray *removed)
 		rg_json_set_str(item, "spec", one->spec);
 		json_object_set_new(item, "recorded", json_integer(one->recorded));
 		json_object_set_new(item, "microusd_hour", json_integer(one->microusd_hour));
+		json_object_set_new(item, "unpriced_nodes", json_integer(one->unpriced));
+		set_basis(item, &one->basis);
 		json_array_append_new(list, item);
 	}
 	return list;

@@ -1,4 +1,5 @@
 #include "render/findings.h"
+#include "base/money.h"
 #include "render/paint.h"
 
 /* What the overviews of several clusters count: the numbers in each plan's own summary. */
@@ -18,6 +19,40 @@ static void add_gpus(Tally *tally, const RgPlanPool *pool)
 	count->after += pool->after.now.gpus;
 }
 
+static void add_cost(Tally *tally, const RgPlanPool *pool)
+{
+	const RgPlanSum *before = &pool->before.now, *after = &pool->after.now;
+	tally->microusd_hour_before += before->microusd_hour;
+	tally->microusd_hour_after += after->microusd_hour;
+	tally->unpriced += after->unpriced;
+	/* the pool's date and quality are those of its nodes afterwards, if it has any */
+	if (after->microusd_hour > 0)
+		rg_price_basis_add(&tally->after, pool->price_quality, pool->price_date);
+	else if (before->microusd_hour > 0)
+		rg_price_basis_add(&tally->before, pool->price_quality, pool->price_date);
+}
+
+const RgPriceBasis *tally_basis(const Tally *tally)
+{
+	return tally->microusd_hour_after > 0 ? &tally->after : &tally->before;
+}
+
+char *tally_cost(const Tally *tally, const char *arrow, RgPriceMarks *seen, const char *today)
+{
+	const char *marks = rg_price_mark_sum(seen, tally_basis(tally), today);
+	bool ends = tally->microusd_hour_after == 0;
+	g_autofree char *before = rg_money_format(tally->microusd_hour_before),
+			*after = rg_money_format(tally->microusd_hour_after);
+	g_autofree char *sum = tally->microusd_hour_before == tally->microusd_hour_after
+				       ? g_strconcat(after, marks, NULL)
+				       : g_strconcat(before, ends ? marks : "", arrow, after,
+						 ends ? "" : marks, NULL);
+	if (tally->unpriced && !tally->microusd_hour_before && !tally->microusd_hour_after)
+		return g_strdup_printf("%u unpriced", tally->unpriced);
+	return tally->unpriced ? g_strdup_printf("%s + %u unpriced", sum, tally->unpriced)
+			       : g_steal_pointer(&sum);
+}
+
 void tally_add(Tally *tally, const RgReport *report)
 {
 	if (report->plan) {
@@ -28,9 +63,7 @@ void tally_add(Tally *tally, const RgReport *report)
 		for (guint i = 0; i < report->plan->pools->len; i++) {
 			const RgPlanPool *pool = report->plan->pools->pdata[i];
 			add_gpus(tally, pool);
-			tally->microusd_hour_before += pool->before.now.microusd_hour;
-			tally->microusd_hour_after += pool->after.now.microusd_hour;
-			tally->unpriced += pool->after.now.unpriced;
+			add_cost(tally, pool);
 		}
 	}
 	if (!report->drift)

@@ -51,7 +51,7 @@ static const char *check_address(const json_t *item, const char *address, int64_
 /* NULL, and `wrong` reported, if the item is malformed. */
 static RgResource *take_item(RgResourceSet *set, const json_t *item, const char **wrong)
 {
-	const char *address = rg_json_str(item, "address", NULL), *group, *origin;
+	const char *address = rg_json_str(item, "address", NULL), *group, *origin, *restart;
 	json_t *attrs = json_object_get(item, "attributes");
 	json_t *nodes = json_object_get(item, "nodes");
 	int64_t index;
@@ -70,6 +70,8 @@ static RgResource *take_item(RgResourceSet *set, const json_t *item, const char 
 		*wrong = "has a malformed expression";
 	else if (!text_or_null(item, "group", &group) || !text_or_null(item, "origin", &origin))
 		*wrong = "has a `group` or `origin` that is not a string";
+	else if (!text_or_null(item, "restart", &restart))
+		*wrong = "has a `restart` that is not a string";
 	else if (!take_dependencies(item, resource))
 		*wrong = "has a malformed `depends_on`";
 	else if (nodes)
@@ -78,6 +80,7 @@ static RgResource *take_item(RgResourceSet *set, const json_t *item, const char 
 		return NULL;
 	resource->group = group ? g_intern_string(group) : NULL;
 	resource->origin = origin ? g_intern_string(origin) : NULL;
+	resource->restart = restart ? g_intern_string(restart) : NULL;
 	resource->attrs = rg_resource_set_intern(set, json_incref(attrs));
 	resource->nodes = rg_resource_set_intern(set, json_incref(nodes));
 	return g_steal_pointer(&resource);
@@ -100,6 +103,7 @@ static const char *add_copies(RgResourceSet *set, const RgResource *first, const
 			rg_resource_new(first->kind, first->name, json_integer_value(index));
 		resource->group = first->group;
 		resource->origin = first->origin;
+		resource->restart = first->restart;
 		resource->attrs = json_incref(first->attrs);
 		resource->nodes = json_incref(first->nodes);
 		resource->depends_on = g_strdupv(first->depends_on);

@@ -55,6 +55,25 @@ json_t *rg_resource_outputs(const RgResource *resource)
 	return g_atomic_pointer_get(&own->outputs_json);
 }
 
+/* Texts of JSON without escapes, in an object without members that are objects, are there only as
+ * that member. */
+static bool has_member(const char *json, const char *name, const char *text)
+{
+	if (strpbrk(text, "\"\\") || strchr(json + 1, '{'))
+		return false;
+	g_autofree char *member = g_strconcat("\"", name, "\":\"", text, "\"", NULL);
+	return strstr(json, member) != NULL;
+}
+
+bool rg_resource_output_is(const RgResource *resource, const char *name, const char *text)
+{
+	if (resource->outputs_text && *resource->outputs_text &&
+		has_member(resource->outputs_text, name, text))
+		return true;
+	const json_t *value = json_object_get(rg_resource_outputs(resource), name);
+	return g_strcmp0(json_string_value(value), text) == 0;
+}
+
 static guint hash_id(gconstpointer key)
 {
 	const RgResource *resource = key;
@@ -141,6 +160,18 @@ void rg_resource_set_free(RgResourceSet *set)
 	g_hash_table_destroy(set->interned);
 	pthread_mutex_destroy(&set->sorting);
 	g_free(set);
+}
+
+GPtrArray *rg_resource_set_release(RgResourceSet **set)
+{
+	RgResourceSet *old = *set;
+	GPtrArray *resources = g_ptr_array_new();
+	for (guint i = 0; i < old->items->len; i++)
+		g_ptr_array_add(resources, old->items->pdata[i]);
+	g_ptr_array_set_free_func(old->items, NULL);
+	rg_resource_set_free(old);
+	*set = rg_resource_set_new();
+	return resources;
 }
 
 static int compare_resources(const RgResource *a, const RgResource *b)

@@ -26,10 +26,13 @@ typedef struct {
 	int64_t index;	    /* -1: not indexed */
 	const char *group;  /* interned pool name or NULL */
 	const char *origin; /* interned JSON pointer into the spec, or NULL */
-	char *id;	    /* the cloud's id; NULL for desired ones */
-	json_t *attrs;	    /* desired: may contain expressions (expr.h).
-			     * recorded: the desired attributes of its last create or update (same form).
-			     * observed: what the cloud reported, only attributes of the schema */
+	/* desired: what a change of an attribute with `restarts` does to what runs; interned, NULL:
+	 * it is not said */
+	const char *restart;
+	char *id;      /* the cloud's id; NULL for desired ones */
+	json_t *attrs; /* desired: may contain expressions (expr.h).
+			* recorded: the desired attributes of its last create or update (same form).
+			* observed: what the cloud reported, only attributes of the schema */
 	/* which nodes it stands for (nodes.h). desired: from `lower`, NULL: none. observed: how
 	 * many run, by pool, or NULL. recorded: they are in the pin */
 	json_t *nodes;
@@ -69,6 +72,8 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(RgResource, rg_resource_free)
 /* Its computed attributes, borrowed; NULL: it has none. Any thread. A state has thousands of
  * resources, and most commands need the outputs of a few. */
 json_t *rg_resource_outputs(const RgResource *resource);
+/* Whether one of them is this text; usually known without reading all. */
+bool rg_resource_output_is(const RgResource *resource, const char *name, const char *text);
 
 /* "kind.name" or "kind.name[index]"; g_free the result. */
 char *rg_address_format(const char *kind, const char *name, int64_t index);
@@ -95,6 +100,9 @@ RgResource *rg_resource_set_find_id(const RgResourceSet *set, const char *kind, 
 size_t rg_resource_set_size(const RgResourceSet *set);
 /* In address order. Borrowed. */
 RgResource *rg_resource_set_get(const RgResourceSet *set, size_t i);
+/* Empties the set, so that addresses may change: a new set in *set, and the resources
+ * (RgResource*), which the caller adds to it again. */
+GPtrArray *rg_resource_set_release(RgResourceSet **set);
 /* Observed resources whose address is taken or unknown: kept separately. */
 void rg_resource_set_add_extra(RgResourceSet *set, RgResource *resource);
 const GPtrArray *rg_resource_set_extras(const RgResourceSet *set);

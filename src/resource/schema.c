@@ -40,8 +40,11 @@ static RgAttribute *read_attribute(const char *name, const json_t *object)
 	attribute->ignore_drift = rg_json_bool(object, "ignore_drift", false);
 	attribute->set = rg_json_bool(object, "set", false);
 	attribute->partial = rg_json_bool(object, "partial", false);
+	attribute->attaches = rg_json_bool(object, "attaches", false);
 	attribute->role = g_intern_string(rg_json_str(object, "role", NULL));
+	attribute->pinned = g_intern_string(rg_json_str(object, "pinned", NULL));
 	attribute->field = g_intern_string(rg_json_str(object, "field", NULL));
+	attribute->restarts = rg_json_bool(object, "restarts", false);
 	attribute->detail = rg_json_bool(object, "detail", false);
 	attribute->gzip_base64 = g_str_equal(rg_json_str(object, "encoding", ""), "gzip_base64");
 	attribute->default_value = json_is_null(otherwise) ? NULL : otherwise;
@@ -60,6 +63,9 @@ static RgKind *read_kind(const char *name, json_t *object)
 	kind->node = rg_json_bool(object, "node", false);
 	kind->read_if_used = rg_json_bool(object, "read_if_used", false);
 	kind->updates_marks = rg_json_bool(object, "updates_marks", false);
+	kind->tries_updates = rg_json_bool(object, "tries_updates", false);
+	kind->runs_once = rg_json_bool(object, "runs_once", false);
+	kind->create_finds = rg_json_bool(object, "create_finds", false);
 	kind->version = rg_json_int(object, "version", 1);
 	kind->batch_create = MAX(1, rg_json_int(batch, "create", 1));
 	kind->batch_update = MAX(1, rg_json_int(batch, "update", 1));
@@ -235,6 +241,11 @@ const json_t *rg_schema_boot(const RgSchema *schema)
 	return json_object_get(schema->document, "boot");
 }
 
+const json_t *rg_schema_exports(const RgSchema *schema)
+{
+	return json_object_get(schema->document, "exports");
+}
+
 const json_t *rg_schema_connect(const RgSchema *schema)
 {
 	return json_object_get(schema->document, "connect");
@@ -254,6 +265,11 @@ unsigned rg_schema_burst(const RgSchema *schema)
 const json_t *rg_schema_labels(const RgSchema *schema)
 {
 	return json_object_get(schema->document, "labels");
+}
+
+const json_t *rg_schema_stores(const RgSchema *schema)
+{
+	return json_object_get(schema->document, "stores");
 }
 
 const json_t *rg_schema_disk(const RgSchema *schema)
@@ -280,6 +296,11 @@ bool rg_schema_has_no_zones(const RgSchema *schema)
 const json_t *rg_schema_image(const RgSchema *schema)
 {
 	return json_object_get(schema->document, "image");
+}
+
+const json_t *rg_schema_reservation(const RgSchema *schema)
+{
+	return json_object_get(schema->document, "reservation");
 }
 
 const RgWords *rg_schema_words(const RgSchema *schema)
@@ -325,6 +346,16 @@ bool rg_schema_zones_start_with_region(const RgSchema *schema)
 bool rg_schema_elastic(const RgSchema *schema)
 {
 	return rg_json_bool(schema->document, "elastic", false);
+}
+
+bool rg_schema_jobs(const RgSchema *schema)
+{
+	return rg_json_bool(schema->document, "jobs", false);
+}
+
+bool rg_schema_shared_nodes(const RgSchema *schema)
+{
+	return rg_json_bool(schema->document, "shared_nodes", false);
 }
 
 const json_t *rg_schema_config(const RgSchema *schema)

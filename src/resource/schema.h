@@ -9,7 +9,8 @@
 #define RG_ROLE_INSTANCE_TYPE "instance_type"
 #define RG_ROLE_ZONE "zone"
 #define RG_ROLE_IMAGE "image"
-#define RG_ROLE_MARKET "market" /* "on-demand" or "spot" */
+#define RG_ROLE_MARKET "market"		  /* "on-demand" or "spot" */
+#define RG_ROLE_RESERVATION "reservation" /* the id of the reserved capacity that it uses */
 #define RG_ROLE_LABELS "labels" /* the map with the spec's labels; others may add their own */
 #define RG_ROLE_ADDRESS "address"
 #define RG_ROLE_PUBLIC_ADDRESS "public_address"
@@ -18,10 +19,14 @@ typedef struct {
 	const char *name, *type;
 	const char *role; /* what the core may read from it: one of RG_ROLE_*; NULL = nothing */
 	bool required, computed, force_new, sensitive, unreadable, create_only, ignore_drift, set;
-	const char *field;	     /* spec field that sets it, "disk.size"; or NULL */
-	bool detail;		     /* nothing that a user chose: shown only on request */
-	bool partial;		     /* the cloud adds its own members to the value */
-	bool gzip_base64;	     /* a compressed text */
+	const char *pinned; /* computed: the recorded value must hold; what another one means; or
+			       NULL */
+	const char *field;  /* spec field that sets it, "disk.size"; or NULL */
+	bool restarts;	    /* a change in place restarts the nodes that it stands for */
+	bool detail;	    /* nothing that a user chose: shown only on request */
+	bool partial;	    /* the cloud adds its own members to the value */
+	bool gzip_base64;   /* a compressed text */
+	bool attaches;	    /* it refers to a resource that is in use once this one is ready */
 	const json_t *default_value; /* NULL = none */
 } RgAttribute;
 
@@ -31,6 +36,9 @@ typedef struct {
 	bool node;	     /* its resources stand for Ray nodes (nodes.h) */
 	bool read_if_used;   /* not read if neither spec nor state has one */
 	bool updates_marks;  /* `update` can rewrite the ownership marks */
+	bool tries_updates;  /* preflight is asked about updates too */
+	bool runs_once;	     /* one that the cloud no longer has is not created again */
+	bool create_finds;   /* they come with another resource; `create` finds those that exist */
 	int64_t version, batch_create, batch_update, batch_remove, list_page;
 	int64_t consistency_s, replay_s, ready_timeout_s;
 	int64_t update_timeout_s, remove_timeout_s; /* 0: may not be pending */
@@ -67,10 +75,16 @@ unsigned rg_schema_burst(const RgSchema *schema);
 /* The ways to forward ports to a head, a list (schemas/provider-schema.json); borrowed, NULL =
  * none. */
 const json_t *rg_schema_connect(const RgSchema *schema);
+/* {form: what it is} of files that the module can write for other tools; borrowed, NULL = none. */
+const json_t *rg_schema_exports(const RgSchema *schema);
 /* The cloud's own terms; borrowed. */
 const RgWords *rg_schema_words(const RgSchema *schema);
 /* It supports pools whose size Ray's autoscaler changes between two limits. */
 bool rg_schema_elastic(const RgSchema *schema);
+/* It starts the jobs of a spec. */
+bool rg_schema_jobs(const RgSchema *schema);
+/* Several workers can use the GPUs of one machine. */
+bool rg_schema_shared_nodes(const RgSchema *schema);
 /* False: the cloud has no regions, and an empty text stands for one. */
 bool rg_schema_has_regions(const RgSchema *schema);
 /* The zones, if the module fixes them, an array (empty: the cloud has none); NULL: resolve reports
@@ -80,6 +94,8 @@ const json_t *rg_schema_zones(const RgSchema *schema);
 bool rg_schema_has_no_zones(const RgSchema *schema);
 /* The form of its images (schemas/provider-schema.json); borrowed, NULL = anything. */
 const json_t *rg_schema_image(const RgSchema *schema);
+/* The form of ids of reserved capacity (same file); borrowed, NULL = it has no reservations. */
+const json_t *rg_schema_reservation(const RgSchema *schema);
 /* The labels that its resources can carry (schemas/provider-schema.json); borrowed, NULL = any. */
 const json_t *rg_schema_labels(const RgSchema *schema);
 /* Types of root disks, and the default (same file); borrowed, NULL = any. */
@@ -95,6 +111,8 @@ const json_t *rg_schema_secrets(const RgSchema *schema);
 /* The environment variable with the path of a file of certificate authorities; borrowed, NULL =
  * none. */
 const char *rg_schema_ca_bundle_env(const RgSchema *schema);
+/* URL schemes of states that the module keeps (same file), by scheme; borrowed, NULL = none. */
+const json_t *rg_schema_stores(const RgSchema *schema);
 /* A spot node can have its own price limit. */
 bool rg_schema_spot_max_price(const RgSchema *schema);
 /* Zones are named after their region, so that one of another region can be recognized without the

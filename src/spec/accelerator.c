@@ -54,6 +54,7 @@ static RgAccelerator *from_text(const char *text)
 	accelerator->text = g_strdup(text);
 	accelerator->names = g_new0(char *, 2);
 	accelerator->names[0] = colon ? g_strndup(text, (gsize)(colon - text)) : g_strdup(text);
+	accelerator->counted = colon != NULL;
 	accelerator->count = colon ? (unsigned)g_ascii_strtoull(colon + 1, NULL, 10) : 1;
 	return accelerator;
 }
@@ -65,6 +66,7 @@ static RgAccelerator *from_mapping(const json_t *value)
 	g_autofree char *text = json_dumps(value, JSON_PRESERVE_ORDER);
 	accelerator->text = g_steal_pointer(&text);
 	accelerator->names = rg_json_texts(json_object_get(value, "name"));
+	accelerator->counted = count != NULL;
 	accelerator->count = count ? (unsigned)json_number_value(count) : 1;
 	accelerator->capability = capability_of(rg_json_str(value, "compute_capability", NULL));
 	read_memory(accelerator, json_object_get(value, "gpu_memory"));

@@ -23,8 +23,9 @@ typedef struct {
 	char *text;	    /* as the user wrote it, a mapping as JSON: for messages */
 	GStrv names;	    /* models as written, any of them matches; NULL: any */
 	unsigned count;	    /* whole GPUs per node, >= 1 */
+	bool counted;	    /* the user gave the count; else it is 1 */
 	RgBound memory_gb;  /* as marketed */
-	RgBound memory_gib; /* as the cloud reports it */
+	RgBound memory_gib; /* as the GPU reports it, in all clouds the same */
 	RgBound capability; /* tenths: 80 is 8.0 */
 	RgSource source;
 } RgAccelerator;

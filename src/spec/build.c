@@ -48,18 +48,24 @@ static void build_market(
 	const json_t *spot = json_object_get(value, "spot");
 	const json_t *max = json_object_get(spot, "max_price");
 	g_autofree char *at = rg_json_pointer_add(pointer, "market");
-	g_autofree char *limit = g_strconcat(at, "/spot/max_price", NULL);
-	market->is_spot = json_is_object(value) || g_strcmp0(json_string_value(value), "spot") == 0;
+	g_autofree char *limit = g_strconcat(at, max ? "/spot/max_price" : "/reservation", NULL);
+	market->reservation = dup_str(value, "reservation");
+	market->is_spot = spot || g_strcmp0(json_string_value(value), "spot") == 0;
 	if (max)
 		market->max_microusd = llround(json_number_value(max) * 1e6);
 	market->falls_back = rg_json_str(spot, "fallback", NULL) != NULL;
 	market->floor = (unsigned)json_number_value(json_object_get(spot, "on_demand_floor"));
-	market->source = rg_document_source(document, max ? limit : at);
+	market->source = rg_document_source(document, max || market->reservation ? limit : at);
 }
 
 const char *rg_market_word(bool is_spot)
 {
 	return is_spot ? "spot" : "on-demand";
+}
+
+const char *rg_pool_market_word(const RgPool *pool, bool is_spot)
+{
+	return pool->market.reservation ? "reserved" : rg_market_word(is_spot);
 }
 
 bool rg_pool_is_spot(const RgPool *pool, unsigned index)
@@ -81,6 +87,23 @@ static void build_replace(RgPool *pool, const json_t *value)
 	unsigned unavailable = node_share(json_object_get(value, "max_unavailable"), pool->nodes);
 	pool->max_unavailable = MAX(1, unavailable);
 	pool->max_surge = node_share(json_object_get(value, "max_surge"), pool->nodes);
+}
+
+/* What the pool does not have itself is the cluster's. */
+static json_t *build_prepare(const json_t *pool, const json_t *cluster)
+{
+	static const char *const names[] = {"initialization_commands", "setup_commands", "mounts"};
+	json_t *prepare = NULL;
+	for (size_t i = 0; i < G_N_ELEMENTS(names); i++) {
+		json_t *own = json_object_get(pool, names[i]);
+		json_t *list = own ? own : json_object_get(cluster, names[i]);
+		if (!json_array_size(list))
+			continue;
+		if (!prepare)
+			prepare = json_object();
+		json_object_set(prepare, names[i], list);
+	}
+	return prepare;
 }
 
 static RgPool *build_pool(
@@ -131,10 +154,12 @@ static RgPool *build_pool(
 	build_replace(pool, json_object_get(value, "replace"));
 	pool->ready_timeout_s =
 		(unsigned)json_number_value(json_object_get(value, "ready_timeout"));
+	pool->renamed_from = rg_json_texts(json_object_get(value, "renamed_from"));
 	pool->protect = json_is_true(json_object_get(value, "protect"));
 	pool->labels = ref_object(value, "labels");
 	pool->resources = ref_object(value, "resources");
 	pool->env = ref_object(value, "env");
+	pool->prepare = build_prepare(value, document->value);
 	return pool;
 }
 
@@ -205,6 +230,7 @@ static void build_ray(RgRay *ray, const RgDocument *document)
 	const json_t *registry = json_object_get(value, "registry");
 	const json_t *login = json_object_get(registry, "login");
 	g_autofree char *image = dup_str(value, "image");
+	ray->is_default = !image;
 	if (!image)
 		image = rg_ray_image_default(ray->version, ray->python);
 	ray->image = rg_ray_image_mirrored(image, rg_json_str(registry, "mirror", NULL));
@@ -225,13 +251,16 @@ static void free_pool(gpointer data)
 		g_ptr_array_unref(pool->accelerators);
 	g_free(pool->instance_type);
 	g_strfreev(pool->zones);
+	g_strfreev(pool->renamed_from);
 	g_free(pool->image);
 	g_free(pool->driver);
+	g_free(pool->market.reservation);
 	g_free(pool->disk.type);
 	g_strfreev(pool->share.mig);
 	json_decref(pool->labels);
 	json_decref(pool->resources);
 	json_decref(pool->env);
+	json_decref(pool->prepare);
 	g_free(pool);
 }
 
@@ -263,7 +292,9 @@ RgCluster *rg_cluster_build(RgDocument *document)
 		g_ptr_array_add(
 			cluster->workloads, rg_workload_build(document, name, pointer, workload));
 	}
+	cluster->jobs = json_incref(json_object_get(view, "jobs"));
 	cluster->sources = g_steal_pointer(&document->sources);
+	cluster->files = g_steal_pointer(&document->files);
 	cluster->view = g_steal_pointer(&document->value);
 	return cluster;
 }
@@ -286,7 +317,9 @@ void rg_cluster_free(RgCluster *cluster)
 	free_pool(cluster->head);
 	g_ptr_array_unref(cluster->pools);
 	g_ptr_array_unref(cluster->workloads);
+	json_decref(cluster->jobs);
 	g_hash_table_unref(cluster->sources);
+	g_ptr_array_unref(cluster->files);
 	json_decref(cluster->view);
 	g_free(cluster);
 }

@@ -2,13 +2,14 @@
 #pragma once
 #include "spec/cluster.h"
 #include "spec/document.h"
+#include "spec/spec.h"
 
 /* The result of a checked document: an object, or NULL with errors. */
-typedef void *(*SpecBuild)(RgDocument *document, RgDiags *diags);
+typedef void *(*SpecBuild)(RgDocument *document, const RgSpecReader *reader, RgDiags *diags);
 /* load.c: reads a file ("-": standard input) and reports its findings in the order of its lines. */
 void *spec_load_file(const char *path, SpecBuild build, RgDiags *diags);
-void *spec_load_text(
-	const char *file, const char *text, size_t len, SpecBuild build, RgDiags *diags);
+void *spec_load_text(const char *file, const char *text, size_t len, SpecBuild build,
+	const RgSpecReader *reader, RgDiags *diags);
 
 /* Takes ownership of the document's JSON and its table of sources. */
 RgCluster *rg_cluster_build(RgDocument *document);

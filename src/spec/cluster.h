@@ -21,6 +21,9 @@ typedef struct {
 	GStrv mig;	      /* one profile, or the slices of one GPU; NULL: no MIG */
 	bool mig_is_list;     /* false: as many of mig[0] as fit on the GPU */
 	unsigned time_slices; /* 0: none */
+	/* not of a GPU but of a node: "node", its GPUs are of one worker; "gpu", others may use the
+	 * rest; "": not said */
+	const char *of;
 	RgSource source;
 } RgShare;
 
@@ -30,7 +33,8 @@ typedef struct {
 	bool falls_back;      /* what spot has no capacity for is bought on demand */
 	unsigned floor;	      /* nodes of a spot pool, of the lowest indexes, bought on demand */
 	int64_t max_microusd; /* an hour, of one spot node; 0: the spec has no limit */
-	RgSource source;      /* of the limit, else of `market` */
+	char *reservation;    /* id of reserved capacity; NULL: none */
+	RgSource source;      /* of the limit or the reservation, else of `market` */
 } RgMarket;
 
 /* One pool of equal nodes; the head is a pool of one with role head. */
@@ -69,16 +73,21 @@ typedef struct {
 	unsigned max_surge;
 	unsigned ready_timeout_s; /* until a new node must have joined Ray; 0: not stated */
 	bool protect;		  /* no plan may destroy or replace its nodes */
+	GStrv renamed_from;	  /* its earlier names, the last one first; NULL: none */
 	json_t *labels; /* object of strings: Ray node labels of this pool, without the default ones
 			 */
 	json_t *resources; /* object of numbers: Ray custom resources */
 	json_t *env;	   /* object of strings: environment of the Ray container */
+	/* {"initialization_commands", "setup_commands", "mounts"}, the pool's or the cluster's,
+	 * lists as in the spec, no empty ones; NULL: none */
+	json_t *prepare;
 } RgPool;
 
 typedef struct {
 	char *version;	 /* "2.52.0" */
 	char *python;	 /* "3.11"; NULL if not stated */
 	char *image;	 /* container image, pinned tag, as nodes pull it */
+	bool is_default; /* the spec states no image */
 	bool auth_token; /* false only with `auth: none` */
 	/* of the image's registry; NULL: no login */
 	char *registry_user, *registry_secret;
@@ -113,8 +122,10 @@ typedef struct RgCluster {
 	RgPool *head;
 	GPtrArray *pools;     /* RgPool*, in the order of the file */
 	GPtrArray *workloads; /* RgWorkload*, in the order of the file */
+	json_t *jobs;	      /* by name, as in the file; NULL: none */
 	GHashTable *sources;  /* JSON pointer (char*) -> RgSource*: the place of each value in the
 				 file */
+	GPtrArray *files;     /* char*: the spec and the files that it extends, the nearest first */
 	json_t *view;	      /* the file as JSON (validate --json prints it) */
 } RgCluster;
 
@@ -126,6 +137,8 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(RgCluster, rg_cluster_free)
 void rg_cluster_settle(RgCluster *cluster, guint i);
 /* "on-demand" or "spot", as fitted document, pins and plans call it. */
 const char *rg_market_word(bool is_spot);
+/* The same of what a pool buys: nodes in a reservation are "reserved". */
+const char *rg_pool_market_word(const RgPool *pool, bool is_spot);
 /* Whether the pool's node of that index is first asked for on spot. */
 bool rg_pool_is_spot(const RgPool *pool, unsigned index);
 /* Where the value at `pointer` stands, or, when it is not in the file, its nearest parent.

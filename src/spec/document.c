@@ -311,7 +311,15 @@ void rg_document_free(RgDocument *document)
 	g_clear_pointer(&document->keys, g_hash_table_unref);
 	g_clear_pointer(&document->words, g_hash_table_unref);
 	g_clear_pointer(&document->spoiled, g_hash_table_unref);
+	g_clear_pointer(&document->files, g_ptr_array_unref);
+	g_clear_pointer(&document->overrides, g_ptr_array_unref);
 	g_free(document);
+}
+
+void rg_override_free(gpointer override)
+{
+	g_free(((RgOverride *) override)->pointer);
+	g_free(override);
 }
 
 void rg_document_spoil(RgDocument *document, const char *pointer)

@@ -4,16 +4,28 @@
 #include "base/json.h"
 
 typedef struct {
-	const char *file;    /* interned */
-	const char *what;    /* what findings call the whole file; NULL: "the spec" */
-	json_t *value;	     /* merged and with aliases resolved: what `validate --json` shows */
-	GHashTable *sources; /* JSON pointer -> RgSource*: the value */
-	GHashTable *keys;    /* JSON pointer -> RgSource*: the key of the member there */
-	GHashTable *words;   /* JSON pointer -> char*: unquoted scalars that are not plain text
-				(numbers, booleans, nulls, YAML 1.1 words), as written */
-	GHashTable *spoiled; /* set of JSON pointers about which something was reported: any later
-				finding at or under them is a consequence */
+	const char *file;     /* interned */
+	const char *what;     /* what findings call the whole file; NULL: "the spec" */
+	json_t *value;	      /* merged and with aliases resolved: what `validate --json` shows */
+	GHashTable *sources;  /* JSON pointer -> RgSource*: the value */
+	GHashTable *keys;     /* JSON pointer -> RgSource*: the key of the member there */
+	GHashTable *words;    /* JSON pointer -> char*: unquoted scalars that are not plain text
+				 (numbers, booleans, nulls, YAML 1.1 words), as written */
+	GHashTable *spoiled;  /* set of JSON pointers about which something was reported: any later
+				 finding at or under them is a consequence */
+	GPtrArray *files;     /* char*: the file and those that it extends, the nearest first; NULL:
+				 not asked yet (extend.h) */
+	GPtrArray *overrides; /* RgOverride*: values of bases that were replaced; NULL: none */
 } RgDocument;
+
+/* A value of a file that another file extends and replaces (extend.h). */
+typedef struct {
+	char *pointer;
+	RgSource source, key; /* of the value that counts, and of its key */
+	RgSource replaced;
+	bool removed; /* by null */
+} RgOverride;
+void rg_override_free(gpointer override);
 
 /* NULL if the text is not YAML or exceeds the limits (base/caps.h); smaller findings go to `diags`
  * and a document is still returned. `text` is UTF-8 without a byte order mark. */

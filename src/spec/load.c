@@ -8,6 +8,7 @@
 #include "base/log.h"
 #include "spec/build.h"
 #include "spec/check.h"
+#include "spec/extend.h"
 #include "spec/inside.h"
 #include "spec/node.h"
 
@@ -15,12 +16,14 @@
 typedef struct {
 	const RgDiag *diag;
 	RgSource order;
-	size_t rank;
+	size_t file, rank; /* of its file among those of the spec, and in its stage */
 } Placed;
 
 static int compare_placed(const void *a, const void *b)
 {
 	const Placed *x = a, *y = b;
+	if (x->file != y->file)
+		return x->file < y->file ? -1 : 1;
 	if (x->order.line != y->order.line)
 		return x->order.line < y->order.line ? -1 : 1;
 	if (x->order.column != y->order.column)
@@ -28,7 +31,7 @@ static int compare_placed(const void *a, const void *b)
 	return x->rank < y->rank ? -1 : 1;
 }
 
-static void copy_diag(RgDiags *to, const RgDiag *from)
+static void copy_diag(RgDiags *to, const RgDiag *from, const RgDocument *document)
 {
 	RgDiag *diag;
 	if (from->severity == RG_SEVERITY_ERROR)
@@ -44,12 +47,16 @@ static void copy_diag(RgDiags *to, const RgDiag *from)
 		rg_diag_hint(diag, "%s", from->hint);
 	if (from->related.line > 0)
 		rg_diag_related(diag, from->related, from->related_text);
+	const RgSource *replaced = document ? spec_replaced(document, from->source) : NULL;
+	if (replaced && !from->related.line)
+		rg_diag_related(diag, *replaced, "the value that it replaces");
 }
 
 /* An anchor's content is seen again at each of its aliases; its faults are reported once. */
 static bool is_repeated(const Placed *items, size_t i)
 {
-	for (size_t k = i; k > 0 && items[k - 1].order.line == items[i].order.line &&
+	for (size_t k = i; k > 0 && items[k - 1].file == items[i].file &&
+			   items[k - 1].order.line == items[i].order.line &&
 			   items[k - 1].order.column == items[i].order.column;
 		k--) {
 		const RgDiag *a = items[k - 1].diag, *b = items[i].diag;
@@ -60,15 +67,26 @@ static bool is_repeated(const Placed *items, size_t i)
 	return false;
 }
 
-/* Findings of a file in the order of its lines, at most RG_CAP_SPEC_FINDINGS of them. */
-static void deliver(RgDiags *to, const RgDiags *from)
+static size_t rank_of_file(const RgDocument *document, const char *file)
+{
+	guint rank = 0;
+	if (!file || !document || !document->files ||
+		!g_ptr_array_find_with_equal_func(document->files, file, g_str_equal, &rank))
+		return 0;
+	return rank;
+}
+
+/* Findings in the order of files and lines, at most RG_CAP_SPEC_FINDINGS of them. `document` NULL:
+ * the text is not YAML. */
+static void deliver(RgDiags *to, RgDiags *from, const RgDocument *document)
 {
 	size_t n = rg_diags_count(from);
 	g_autofree Placed *items = g_new0(Placed, n + 1);
 	for (size_t i = 0; i < n; i++) {
 		const RgDiag *diag = rg_diags_get(from, i);
 		bool follows = diag->severity == RG_SEVERITY_NOTE && i > 0;
-		items[i] = (Placed){diag, follows ? items[i - 1].order : diag->source, i};
+		RgSource order = follows ? items[i - 1].order : diag->source;
+		items[i] = (Placed){diag, order, rank_of_file(document, order.file), i};
 	}
 	qsort(items, n, sizeof items[0], compare_placed);
 	size_t shown = 0, left = 0;
@@ -76,7 +94,7 @@ static void deliver(RgDiags *to, const RgDiags *from)
 		if (is_repeated(items, i))
 			continue;
 		if (shown < RG_CAP_SPEC_FINDINGS)
-			copy_diag(to, items[i].diag);
+			copy_diag(to, items[i].diag, document);
 		else
 			left++;
 		shown++;
@@ -84,112 +102,60 @@ static void deliver(RgDiags *to, const RgDiags *from)
 	if (left > 0)
 		rg_diags_note(to, items[0].diag->code, "%zu more findings of %s are not shown",
 			left, items[0].diag->source.file);
+	rg_diags_clear(from);
+	rg_diags_take_all(to, from); /* the texts */
 }
 
-static RgSource first_place(const char *file)
+static void *build_cluster(RgDocument *document, const RgSpecReader *reader, RgDiags *diags)
 {
-	return (RgSource){.file = g_intern_string(file), .line = 1, .column = 1};
-}
-
-/* libyaml would treat these as line ends, no editor does: line numbers would be wrong. */
-static bool refuse_line_ends(const char *file, const char *text, size_t len, RgDiags *diags)
-{
-	static const struct {
-		const char *bytes, *name;
-	} strange[] = {
-		{"\xc2\x85", "U+0085"}, {"\xe2\x80\xa8", "U+2028"}, {"\xe2\x80\xa9", "U+2029"}};
-	RgSource source = first_place(file);
-	for (const char *at = text, *end = text + len; at < end; at++) {
-		const char *name = NULL;
-		for (size_t i = 0; i < G_N_ELEMENTS(strange); i++) {
-			if (strncmp(at, strange[i].bytes, strlen(strange[i].bytes)) == 0)
-				name = strange[i].name;
-		}
-		if (*at == '\r' && at[1] != '\n')
-			name = "a carriage return alone";
-		if (name) {
-			RgDiag *diag =
-				rg_diags_error(diags, "yaml.syntax", "%s is not accepted", name);
-			rg_diag_at(diag, source);
-			rg_diag_hint(diag, "YAML readers disagree whether it ends a "
-					   "line; end lines with a line feed");
-			return true;
-		}
-		rg_source_pass(&source, *at);
-	}
-	return false;
-}
-
-static bool is_readable(const char *file, const char *text, size_t len, RgDiags *diags)
-{
-	const char *bad;
-	if (len > RG_CAP_SPEC_BYTES) {
-		RgDiag *diag = rg_diags_error(diags, "file.too-large", "%s is larger than %d KiB",
-			file, RG_CAP_SPEC_BYTES / 1024);
-		rg_diag_at(diag, (RgSource){.file = g_intern_string(file)});
-		return false;
-	}
-	if (g_utf8_validate(text, (gssize)len, &bad))
-		return !refuse_line_ends(file, text, len, diags);
-	RgSource source = first_place(file);
-	for (const char *at = text; at < bad; at++)
-		rg_source_pass(&source, *at);
-	bool is_utf16 =
-		len >= 2 && (memcmp(text, "\xff\xfe", 2) == 0 || memcmp(text, "\xfe\xff", 2) == 0);
-	RgDiag *diag = rg_diags_error(diags, "yaml.not-utf8", "byte %zu of %s is %s",
-		(size_t)(bad - text) + 1, file, *bad == '\0' ? "NUL" : "not UTF-8 text");
-	rg_diag_at(diag, source);
-	rg_diag_hint(diag, is_utf16 ? "it looks like UTF-16: save the file as UTF-8"
-				    : "save the file as UTF-8");
-	return false;
-}
-
-static void *build_cluster(RgDocument *document, RgDiags *diags)
-{
+	if (!spec_extend(document, reader, diags))
+		return NULL;
 	rg_spec_check_shape(document, "cluster.schema.json", diags);
 	rg_spec_check_rules(document, diags);
 	return rg_diags_has_errors(diags) ? NULL : rg_cluster_build(document);
 }
 
 /* `build` gets the document, and takes what it needs from it. */
-void *spec_load_text(
-	const char *file, const char *text, size_t len, SpecBuild build, RgDiags *diags)
+void *spec_load_text(const char *file, const char *text, size_t len, SpecBuild build,
+	const RgSpecReader *reader, RgDiags *diags)
 {
-	static const char byte_order_mark[] = "\xef\xbb\xbf";
-	if (len >= 3 && memcmp(text, byte_order_mark, 3) == 0) {
-		text += 3;
-		len -= 3;
-	}
-	/* NUL-ended, as the look-ahead of the checks requires. */
-	g_autofree char *copy = g_malloc(MIN(len, RG_CAP_SPEC_BYTES) + 1);
-	memcpy(copy, text, MIN(len, RG_CAP_SPEC_BYTES));
-	copy[MIN(len, RG_CAP_SPEC_BYTES)] = '\0';
 	g_autoptr(RgDiags) found = rg_diags_new();
-	g_autoptr(RgDocument) document = NULL;
-	void *built = NULL;
-	rg_log(RG_LOG_DEBUG, "reads %s", file);
-	if (is_readable(file, copy, len, found)) {
-		rg_diags_add_text(diags, file, copy, len);
-		document = rg_document_load(file, copy, len, found);
-		built = document ? build(document, found) : NULL;
-	}
-	deliver(diags, found);
+	g_autoptr(RgDocument) document = spec_read_text(file, text, len, found);
+	void *built = document ? build(document, reader, found) : NULL;
+	deliver(diags, found, document);
 	return built;
 }
 
 RgCluster *rg_spec_load(const char *file, const char *text, size_t len, RgDiags *diags)
 {
-	return spec_load_text(file, text, len, build_cluster, diags);
+	return rg_spec_load_from(file, text, len, NULL, diags);
+}
+
+RgCluster *rg_spec_load_from(
+	const char *file, const char *text, size_t len, const RgSpecReader *reader, RgDiags *diags)
+{
+	return spec_load_text(file, text, len, build_cluster, reader, diags);
 }
 
 RgCluster *rg_spec_load_query(const char *query, RgDiags *diags)
 {
-	g_autofree char *text = g_strdup_printf("head: {accelerators: %s}\n"
-						"cluster: query\n"
+	if (!*query || strpbrk(query, "\r\n")) {
+		rg_diags_error(diags, "usage.bad-argument",
+			*query ? "a query is one line" : "the query is empty");
+		return NULL;
+	}
+	/* on a line of its own, so that messages show nothing else */
+	g_autofree char *text = g_strdup_printf("cluster: query\n"
 						"provider: {name: none, region: none}\n"
-						"ray: {version: 2.52.0, python: \"3.11\"}\n",
+						"ray: {version: 2.52.0, python: \"3.11\"}\n"
+						"head:\n  accelerators:\n    %s\n",
 		query);
-	return rg_spec_load("query", text, strlen(text), diags);
+	g_autoptr(RgDiags) found = rg_diags_new();
+	RgCluster *cluster = rg_spec_load(RG_SOURCE_QUERY, text, strlen(text), found);
+	rg_diags_reword(found, "head.accelerators.", "");
+	rg_diags_reword(found, "head.accelerators", RG_SOURCE_QUERY);
+	rg_diags_take_all(diags, found);
+	return cluster;
 }
 
 static void report_outside(const char *path, RgDiags *diags)
@@ -244,13 +210,30 @@ static GString *read_path(const char *path, RgDiags *diags)
 	return NULL;
 }
 
+/* A file that the spec `data` extends: of the same work tree, if the spec is in one, because a
+ * commit names what was planned. */
+static char *read_beside(const void *data, const char *path, size_t *len, RgDiags *diags)
+{
+	if (!spec_is_beside(data, path)) {
+		RgDiag *diag = rg_diags_error(
+			diags, "file.outside-tree", "%s is outside of the git work tree", path);
+		rg_diag_detail(diag, "a commit would not determine what the spec says");
+		return NULL;
+	}
+	GString *text = read_path(path, diags);
+	*len = text ? text->len : 0;
+	return text ? g_string_free(text, FALSE) : NULL;
+}
+
 void *spec_load_file(const char *path, SpecBuild build, RgDiags *diags)
 {
 	g_autoptr(GString) text = read_path(path, diags);
 	if (!text)
 		return NULL;
 	bool is_stdin = g_str_equal(path, "-");
-	return spec_load_text(is_stdin ? "<stdin>" : path, text->str, text->len, build, diags);
+	const RgSpecReader reader = {read_beside, is_stdin ? "." : path};
+	return spec_load_text(
+		is_stdin ? "<stdin>" : path, text->str, text->len, build, &reader, diags);
 }
 
 RgCluster *rg_spec_load_file(const char *path, RgDiags *diags)
@@ -263,6 +246,7 @@ bool rg_spec_peek_file(const char *path, RgSpecPeek *peek, RgDiags *diags)
 	g_autoptr(GString) text = read_path(path, diags);
 	if (!text)
 		return false;
-	*peek = rg_spec_peek(path, text->str, text->len, diags);
+	const RgSpecReader reader = {read_beside, path};
+	*peek = rg_spec_peek(path, text->str, text->len, &reader, diags);
 	return true;
 }

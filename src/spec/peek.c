@@ -3,7 +3,7 @@
 #include <string.h>
 #include <yaml.h>
 #include "base/caps.h"
-#include "spec/document.h"
+#include "spec/extend.h"
 
 /* Which YAML files of a folder are specs: decided by the keys at the top of the first document,
  * before anything is checked. */
@@ -21,7 +21,7 @@ static bool is_word(const yaml_event_t *event, const char *word)
 
 static void note_key(Keys *keys, const yaml_event_t *event)
 {
-	static const char *const others[] = {"provider", "ray", "head", "pools"};
+	static const char *const others[] = {"extends", "provider", "ray", "head", "pools"};
 	keys->cluster = keys->cluster || is_word(event, "cluster");
 	keys->manifest_version = keys->manifest_version || is_word(event, "apiVersion");
 	keys->manifest_kind = keys->manifest_kind || is_word(event, "kind");
@@ -81,7 +81,14 @@ static bool is_spec(const Keys *keys)
 	return keys->is_map && (keys->cluster || keys->others >= 2);
 }
 
-RgSpecPeek rg_spec_peek(const char *file, const char *text, size_t len, RgDiags *diags)
+void rg_spec_peek_clear(RgSpecPeek *peek)
+{
+	g_clear_pointer(&peek->cluster, g_free);
+	g_clear_pointer(&peek->files, g_ptr_array_unref);
+}
+
+RgSpecPeek rg_spec_peek(
+	const char *file, const char *text, size_t len, const RgSpecReader *reader, RgDiags *diags)
 {
 	Keys keys = keys_of(text, MIN(len, RG_CAP_SPEC_BYTES));
 	RgSpecPeek peek = {.is_spec = is_spec(&keys)};
@@ -93,7 +100,11 @@ RgSpecPeek rg_spec_peek(const char *file, const char *text, size_t len, RgDiags 
 	g_autofree char *copy = g_strndup(text + mark, len - mark);
 	g_autoptr(RgDocument) document =
 		rg_document_load(g_intern_string(file), copy, len - mark, unused);
-	const char *name = document ? rg_json_str(document->value, "cluster", NULL) : NULL;
+	if (!document)
+		return peek;
+	spec_extend(document, reader, unused);
+	peek.files = g_steal_pointer(&document->files);
+	const char *name = rg_json_str(document->value, "cluster", NULL);
 	if (!name)
 		return peek;
 	peek.cluster = g_strdup(name);

@@ -74,7 +74,8 @@ char *rg_project_home(const char *spec_path)
 	return g_steal_pointer(&own);
 }
 
-static void *build_project(RgDocument *document, RgDiags *diags)
+static void *build_project(
+	RgDocument *document, G_GNUC_UNUSED const RgSpecReader *reader, RgDiags *diags)
 {
 	document->what = "the project file";
 	rg_spec_check_shape(document, "project.schema.json", diags);
@@ -89,7 +90,7 @@ static void *build_project(RgDocument *document, RgDiags *diags)
 
 RgProject *rg_project_load(const char *file, const char *text, size_t len, RgDiags *diags)
 {
-	return spec_load_text(file, text, len, build_project, diags);
+	return spec_load_text(file, text, len, build_project, NULL, diags);
 }
 
 RgProject *rg_project_load_file(const char *path, RgDiags *diags)

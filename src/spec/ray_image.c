@@ -5,12 +5,15 @@
 /* Ray's tag grammar, ci/ray_ci/automation/push_ray_image.py: version, or version and commit,
  * then -extra, -pyXY, platform and architecture, each optional. */
 #define TAG_PATTERN                                                                                \
-	"^([0-9]+\\.[0-9]+\\.[0-9]+)(\\.[0-9a-f]{6}|\\.deprecated)?(-extra)?"                      \
-	"(-py3([0-9]{1,2}))?(-(cpu|gpu|cu[0-9]{2,3}))?(-(aarch64|x86_64))?$"
+	"^([0-9]+\\.[0-9]+\\.[0-9]+)(?:\\.([0-9a-f]{6}|deprecated))?(-extra)?"                     \
+	"(-py3([0-9]{1,2}))?(-(cpu|gpu|tpu|cu[0-9]{2,3}))?(-(aarch64|x86_64))?$"
+#define DEFAULT_PLATFORM "cu121"
 
 void rg_ray_tag_clear(RgRayTag *tag)
 {
+	g_clear_pointer(&tag->repository, g_free);
 	g_clear_pointer(&tag->version, g_free);
+	g_clear_pointer(&tag->build, g_free);
 	g_clear_pointer(&tag->python, g_free);
 	g_clear_pointer(&tag->platform, g_free);
 	g_clear_pointer(&tag->arch, g_free);
@@ -25,18 +28,20 @@ static char *dup_tag(const char *image)
 	return colon ? g_strdup(colon + 1) : NULL;
 }
 
-/* Also on a mirror's host: "registry.example.com/rayproject/ray". */
-static bool is_rays_own(const char *image)
+/* "ray-llm" of Ray's own image, also on a mirror's host: "registry.example.com/rayproject/ray-llm".
+ * NULL: it is not Ray's. g_free. */
+static char *dup_repository(const char *image)
 {
 	g_autofree char *name = g_strndup(image, strcspn(image, "@"));
 	char *last = strrchr(name, '/');
 	if (!last)
-		return false;
+		return NULL;
+	*last++ = '\0';
 	last[strcspn(last, ":")] = '\0';
-	static const char *const names[] = {"/ray", "/ray-ml", "/ray-llm", NULL};
-	bool known = g_strv_contains(names, last);
-	*last = '\0';
-	return known && (g_str_equal(name, "rayproject") || g_str_has_suffix(name, "/rayproject"));
+	static const char *const names[] = {"ray", "ray-ml", "ray-llm", NULL};
+	bool known = g_strv_contains(names, last) &&
+		     (g_str_equal(name, "rayproject") || g_str_has_suffix(name, "/rayproject"));
+	return known ? g_strdup(last) : NULL;
 }
 
 /* NULL if the group did not participate. */
@@ -50,8 +55,8 @@ static char *fetch(const GMatchInfo *match, int group)
 
 bool rg_ray_tag_parse(const char *image, RgRayTag *tag)
 {
-	g_autofree char *text = dup_tag(image);
-	if (!text || !is_rays_own(image))
+	g_autofree char *text = dup_tag(image), *repository = dup_repository(image);
+	if (!text || !repository)
 		return false;
 	g_autoptr(GRegex) grammar = g_regex_new(TAG_PATTERN, 0, 0, NULL);
 	g_autoptr(GMatchInfo) match = NULL;
@@ -60,7 +65,9 @@ bool rg_ray_tag_parse(const char *image, RgRayTag *tag)
 		return false;
 	g_autofree char *minor = g_match_info_fetch(match, 5);
 	g_autofree char *extra = fetch(match, 3);
+	tag->repository = g_steal_pointer(&repository);
 	tag->version = g_match_info_fetch(match, 1);
+	tag->build = fetch(match, 2);
 	tag->is_extra = extra != NULL;
 	tag->python = minor && *minor != '\0' ? g_strconcat("3.", minor, NULL) : NULL;
 	tag->platform = fetch(match, 7);
@@ -85,8 +92,15 @@ char *rg_ray_image_default(const char *version, const char *python)
 {
 	const char *dot = strchr(python, '.');
 	g_assert(dot != NULL);
+	return g_strdup_printf("rayproject/ray:%s-py%.*s%s-" DEFAULT_PLATFORM, version,
+		(int)(dot - python), python, dot + 1);
+}
+
+char *rg_ray_image_for_platform(const char *image, const char *platform)
+{
+	g_assert(g_str_has_suffix(image, "-" DEFAULT_PLATFORM));
 	return g_strdup_printf(
-		"rayproject/ray:%s-py%.*s%s-cu121", version, (int)(dot - python), python, dot + 1);
+		"%.*s%s", (int)(strlen(image) - strlen(DEFAULT_PLATFORM)), image, platform);
 }
 
 bool rg_ray_image_has_registry(const char *image)

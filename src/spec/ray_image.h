@@ -6,11 +6,13 @@
 
 /* What a tag says; fields are NULL if it does not say. */
 typedef struct {
-	char *version;	/* "2.52.0" */
-	char *python;	/* "3.11" */
-	char *platform; /* "cu121", "gpu", "cpu" */
-	char *arch;	/* "aarch64", "x86_64" */
-	bool is_extra;	/* with what clouds' launchers and networks need */
+	char *repository; /* "ray", "ray-llm", "ray-ml" */
+	char *version;	  /* "2.52.0" */
+	char *build;	  /* "0e19ea", "deprecated" */
+	char *python;	  /* "3.11" */
+	char *platform;	  /* "cu121", "gpu", "cpu", "tpu" */
+	char *arch;	  /* "aarch64", "x86_64" */
+	bool is_extra;	  /* with what clouds' launchers and networks need */
 } RgRayTag;
 
 void rg_ray_tag_clear(RgRayTag *tag);
@@ -25,5 +27,9 @@ bool rg_ray_image_is_pinned(const char *image);
 bool rg_ray_image_has_registry(const char *image);
 /* The image itself, or MIRROR/NAME for images of Docker Hub; `mirror` may be NULL. g_free. */
 char *rg_ray_image_mirrored(const char *image, const char *mirror);
+/* CUDA of the default image: Ray's own choice for `-gpu` since 2.31. */
+#define RG_RAY_IMAGE_CUDA "12.1"
 /* "rayproject/ray:2.52.0-py311-cu121". g_free. */
 char *rg_ray_image_default(const char *version, const char *python);
+/* A default image, perhaps of a mirror, with another platform, "cu128". g_free. */
+char *rg_ray_image_for_platform(const char *image, const char *platform);

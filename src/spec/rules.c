@@ -122,6 +122,45 @@ static void check_health(RgDocument *document, const char *pointer, RgDiags *dia
 			"remove one of them", diags);
 }
 
+/* What the container cannot do without, and what raygpu puts there. */
+static bool is_reserved_path(const char *path)
+{
+	static const char *const whole[] = {"/bin", "/boot", "/etc", "/home", "/lib", "/lib32",
+		"/lib64", "/opt", "/root", "/run", "/sbin", "/tmp", "/usr", "/var", NULL};
+	static const char *const trees[] = {"/dev", "/etc/raygpu", "/proc", "/sys", "/tmp/ray"};
+	for (size_t i = 0; i < G_N_ELEMENTS(trees); i++) {
+		const char *rest = path + strlen(trees[i]);
+		if (g_str_has_prefix(path, trees[i]) && (*rest == '\0' || *rest == '/'))
+			return true;
+	}
+	return g_strv_contains(whole, path);
+}
+
+static void check_mounts(RgDocument *document, const char *pointer, RgDiags *diags)
+{
+	g_autoptr(GHashTable) paths = g_hash_table_new(g_str_hash, g_str_equal);
+	g_autofree char *list = g_strconcat(pointer, "/mounts", NULL);
+	const json_t *mounts = rg_json_at(document->value, list), *mount;
+	size_t i;
+	json_array_foreach (mounts, i, mount) {
+		const char *path = rg_json_str(mount, "path", NULL);
+		g_autofree char *at = g_strdup_printf("%s/%zu/path", list, i);
+		if (!path || rg_document_is_spoiled(document, at))
+			continue;
+		if (is_reserved_path(path)) {
+			RgDiag *diag = rg_spec_report(document, at, "spec.reserved-name", diags,
+				"nothing can be mounted at %s: the container has its own files "
+				"there",
+				path);
+			rg_diag_hint(diag, "choose a path such as /mnt/data");
+		} else if (!g_hash_table_add(paths, (void *)(uintptr_t)path)) {
+			RgDiag *diag = rg_spec_report(document, at, "spec.conflict", diags,
+				"two mounts have the path %s", path);
+			rg_diag_hint(diag, "give each mount a path of its own");
+		}
+	}
+}
+
 static void check_pool(RgDocument *document, const char *pointer, RgDiags *diags)
 {
 	g_autofree char *labels = rg_json_pointer_add(pointer, "labels");
@@ -131,6 +170,7 @@ static void check_pool(RgDocument *document, const char *pointer, RgDiags *diags
 	g_autofree char *health = rg_json_pointer_add(pointer, "health");
 	check_disk(document, size, diags);
 	check_health(document, health, diags);
+	check_mounts(document, pointer, diags);
 	check_names(document, labels, judge_node_label, "spec.reserved-label", "label", diags);
 	check_names(document, resources, judge_resource, "spec.reserved-name", "resource", diags);
 	check_names(document, env, judge_variable, "spec.reserved-name", "variable", diags);
@@ -153,6 +193,65 @@ static void check_market(RgDocument *document, const char *pointer, RgDiags *dia
 	}
 }
 
+/* A reservation is in one place, and nowhere else. */
+static void check_reservation(RgDocument *document, const char *pointer, RgDiags *diags)
+{
+	g_autofree char *at = g_strconcat(pointer, "/market/reservation", NULL);
+	if (!rg_json_at(document->value, at) || rg_document_is_spoiled(document, at) ||
+		!rg_json_at(document->value, "/provider/any_of"))
+		return;
+	RgDiag *diag = rg_spec_report(document, at, "spec.conflict", diags,
+		"a reservation is in one region, but provider.any_of leaves the region open");
+	rg_diag_hint(diag, "name the provider and region of the reservation");
+}
+
+/* Which pool a record of that name belongs to must be certain. */
+static void check_former(
+	RgDocument *document, GHashTable *formers, const char *at, const char *name, RgDiags *diags)
+{
+	g_autofree char *pool = rg_json_pointer_add("/pools", name);
+	g_autofree char *path = rg_spec_path(document, at);
+	const char *other = g_hash_table_lookup(formers, name);
+	const char *taken =
+		json_object_get(json_object_get(document->value, "pools"), name) ? pool : other;
+	if (rg_document_is_spoiled(document, at))
+		return;
+	if (g_str_equal(name, "head")) {
+		rg_spec_report(
+			document, at, "spec.conflict", diags, "%s: the head is not a pool", path);
+	} else if (taken) {
+		RgDiag *diag = rg_spec_report(document, at, "spec.conflict", diags,
+			taken == pool ? "%s: the spec still has a pool \"%s\""
+				      : "%s: another pool was renamed from \"%s\" too",
+			path, name);
+		rg_diag_related(diag, rg_document_key_source(document, taken),
+			taken == pool ? "the pool" : "the other one");
+	}
+	g_hash_table_replace(formers, g_strdup(name), g_strdup(at));
+}
+
+static void check_renames(RgDocument *document, RgDiags *diags)
+{
+	g_autoptr(GHashTable) formers =
+		g_hash_table_new_full(g_str_hash, g_str_equal, g_free, g_free);
+	json_t *pools = json_object_get(document->value, "pools"), *pool, *former;
+	const char *name;
+	size_t i;
+	json_object_foreach (pools, name, pool) {
+		g_autofree char *pointer = rg_json_pointer_add("/pools", name);
+		g_autofree char *all = g_strconcat(pointer, "/renamed_from", NULL);
+		json_t *value = json_object_get(pool, "renamed_from");
+		if (json_is_string(value))
+			check_former(document, formers, all, json_string_value(value), diags);
+		json_array_foreach (value, i, former) {
+			g_autofree char *at = g_strdup_printf("%s/%zu", all, i);
+			if (json_is_string(former))
+				check_former(
+					document, formers, at, json_string_value(former), diags);
+		}
+	}
+}
+
 static void check_pools(RgDocument *document, RgDiags *diags)
 {
 	json_t *pools = json_object_get(document->value, "pools"), *pool;
@@ -162,6 +261,7 @@ static void check_pools(RgDocument *document, RgDiags *diags)
 		g_autofree char *pointer = rg_json_pointer_add("/pools", name);
 		check_pool(document, pointer, diags);
 		check_market(document, pointer, diags);
+		check_reservation(document, pointer, diags);
 		g_autofree char *count = rg_json_pointer_add(pointer, "nodes");
 		nodes += rg_spec_check_nodes(document, count, diags);
 		if (g_str_equal(name, "head"))
@@ -241,7 +341,9 @@ void rg_spec_check_rules(RgDocument *document, RgDiags *diags)
 	check_places(document, diags);
 	rg_spec_check_ray(document, diags);
 	check_budget(document, diags);
+	check_mounts(document, "", diags);
 	check_pool(document, "/head", diags);
 	check_pools(document, diags);
+	check_renames(document, diags);
 	rg_spec_check_workloads(document, diags);
 }

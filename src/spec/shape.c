@@ -294,9 +294,22 @@ static void check_words11(RgDocument *document, RgDiags *diags)
 	}
 }
 
+/* What a file need not say if it extends another one: raygpu checks the merged document, an editor
+ * the file. Stated beside the properties, so that messages describe what is missing. */
+static void expect_whole(json_t *root, const RgDocument *document)
+{
+	json_t *required = rg_json_at(root, "/else/required");
+	if (!required || json_object_get(document->value, "extends"))
+		return;
+	json_object_set(root, "required", required);
+	json_object_del(root, "if");
+	json_object_del(root, "else");
+}
+
 void rg_spec_check_shape(RgDocument *document, const char *name, RgDiags *diags)
 {
 	json_auto_t *root = rg_spec_schema(name);
+	expect_whole(root, document);
 	g_autoptr(RgJsonSchema) schema = rg_json_schema_compile(root, diags);
 	if (!schema)
 		return;

@@ -208,6 +208,9 @@ static void report_size(RgFinding *finding)
 		"%s must have at %s %" JSON_INTEGER_FORMAT " %s, not %zu", finding->path,
 		is_min ? "least" : "most", limit, limit == 1 ? "entry" : "entries", size);
 	rg_diag_at(diag, rg_document_key_source(finding->document, finding->found->pointer));
+	const char *hint = rg_json_str(finding->found->schema, "x-raygpu-hint", NULL);
+	if (hint)
+		rg_diag_hint(diag, "%s", hint);
 }
 
 static void report_short(RgFinding *finding)

@@ -40,13 +40,67 @@ static void check_gpus(RgDocument *document, const char *pointer, RgDiags *diags
 	if (gpus == 0 && cpus && json_number_value(cpus) == 0)
 		report_member(document, pointer, "cpus", diags,
 			"is 0, and so are the GPUs: the workload needs nothing");
-	static const char *const of_gpus[] = {
-		"gpu_memory", "compute_capability", "accelerators", NULL};
-	for (size_t i = 0; gpus == 0 && of_gpus[i]; i++) {
+	if (gpus == 0 && find_good(document, pointer, "gpu_memory"))
+		report_member(document, pointer, "gpu_memory", diags,
+			"is a requirement for GPUs, but gpus is 0");
+}
+
+/* Of `bundles`; returns whether any has GPUs. */
+static bool check_bundles(RgDocument *document, const char *pointer, RgDiags *diags)
+{
+	g_autofree char *list = rg_json_pointer_add(pointer, "bundles");
+	const json_t *bundles = find_good(document, pointer, "bundles");
+	bool any = false;
+	for (size_t i = 0; i < json_array_size(bundles); i++) {
+		g_autofree char *at = g_strdup_printf("%s/%zu", list, i);
+		if (rg_document_is_spoiled(document, at))
+			continue;
+		check_gpus(document, at, diags);
+		any |= json_number_value(json_object_get(json_array_get(bundles, i), "gpus")) > 0;
+	}
+	static const char *const of_each[] = {
+		"gpu_memory", "nodes", "cpus", "memory", "resources", NULL};
+	for (size_t i = 0; bundles && of_each[i]; i++) {
+		if (find_good(document, pointer, of_each[i]))
+			rg_diag_hint(report_member(document, pointer, of_each[i], diags,
+					     "cannot be given together with bundles"),
+				g_str_equal(of_each[i], "nodes")
+					? "`count` of a bundle says how many there are, and "
+					  "`strategy: STRICT_SPREAD` puts each on another node"
+					: "each bundle has its own");
+	}
+	return any;
+}
+
+static void check_models(RgDocument *document, const char *pointer, RgDiags *diags)
+{
+	static const char *const of_gpus[] = {"compute_capability", "accelerators", NULL};
+	for (size_t i = 0; of_gpus[i]; i++) {
 		if (find_good(document, pointer, of_gpus[i]))
 			report_member(document, pointer, of_gpus[i], diags,
 				"is a requirement for GPUs, but gpus is 0");
 	}
+}
+
+/* What only a placement group has. */
+static void check_group(RgDocument *document, const char *pointer, RgDiags *diags)
+{
+	const json_t *workload = rg_json_at(document->value, pointer);
+	const json_t *nodes = json_object_get(workload, "nodes");
+	bool group = nodes || json_object_get(workload, "bundles") ||
+		     json_is_true(json_object_get(workload, "gang"));
+	static const char *const of_group[] = {"strategy", "same_gpu", NULL};
+	for (size_t i = 0; !group && of_group[i]; i++) {
+		if (find_good(document, pointer, of_group[i]))
+			rg_diag_hint(report_member(document, pointer, of_group[i], diags,
+					     "has no effect: each replica is one task or actor"),
+				"it is for workloads with nodes, bundles or gang");
+	}
+	const char *strategy = json_string_value(find_good(document, pointer, "strategy"));
+	if (nodes && strategy && g_str_has_suffix(strategy, "PACK"))
+		rg_diag_hint(report_member(document, pointer, "strategy", diags,
+				     "contradicts nodes, which puts each bundle on another node"),
+			"use `bundles: [{count: ...}]` for bundles that share nodes");
 }
 
 static void check_pool_name(
@@ -103,7 +157,12 @@ void rg_spec_check_workloads(RgDocument *document, RgDiags *diags)
 		g_autofree char *pointer = rg_json_pointer_add("/workloads", name);
 		if (!json_is_object(workload) || rg_document_is_spoiled(document, pointer))
 			continue;
+		const json_t *gpus = json_object_get(workload, "gpus");
 		check_gpus(document, pointer, diags);
+		bool any = check_bundles(document, pointer, diags);
+		if (!any && json_number_value(gpus) == 0)
+			check_models(document, pointer, diags);
+		check_group(document, pointer, diags);
 		check_pool_names(document, pointer, diags);
 		check_zone_label(document, pointer, diags);
 	}

@@ -4,7 +4,10 @@
 #include "specs/specs.h"
 
 bool specs_is_yaml(const char *path);
-RgSpecFile *specs_file_new(const char *path, const char *cluster, RgSource source);
+/* Takes the peek's name and files. */
+RgSpecFile *specs_file_new(const char *path, RgSpecPeek *peek);
+/* Reads the files that a spec of the commit `ref` (data) extends from that commit. */
+char *specs_read_at(const void *ref, const char *path, size_t *len, RgDiags *diags);
 /* What the file is, at from->ref or in the work tree. */
 bool specs_peek(const char *path, const char *ref, RgSpecPeek *peek, RgDiags *diags);
 /* Keeps only the files that the branch changes, and fills `removed`. `arguments` as in

@@ -1,8 +1,26 @@
-#include "specs/specs.h"
+#include "specs/internal.h"
 
 /* Where a spec comes from: a file, standard input, or a commit; and the project file that applies
  * to it: beside it or above it, in the work tree or in the commit that the spec is read from,
  * because its limits and prices belong to that commit too. */
+
+char *specs_read_at(const void *ref, const char *path, size_t *len, RgDiags *diags)
+{
+	g_autoptr(RgProvenance) unused = NULL;
+	return rg_git_read(path, ref, len, &unused, diags);
+}
+
+/* What was planned is what the commit says only if none of the files differs from it. */
+static bool look_at_bases(const RgCluster *cluster, RgProvenance *provenance, RgDiags *diags)
+{
+	for (guint i = 1; provenance->in_repository && i < cluster->files->len; i++) {
+		g_autoptr(RgProvenance) base = rg_git_provenance(cluster->files->pdata[i], diags);
+		if (!base)
+			return false;
+		provenance->dirty = provenance->dirty || base->dirty;
+	}
+	return true;
+}
 
 RgCluster *rg_specs_load(
 	const char *path, const char *ref, RgProvenance **provenance, RgDiags *diags)
@@ -16,13 +34,26 @@ RgCluster *rg_specs_load(
 	if (ref) {
 		size_t len = 0;
 		g_autofree char *text = rg_git_read(path, ref, &len, provenance, diags);
-		return text ? rg_spec_load(path, text, len, diags) : NULL;
+		const RgSpecReader reader = {specs_read_at, ref};
+		return text ? rg_spec_load_from(path, text, len, &reader, diags) : NULL;
 	}
 	g_autoptr(RgCluster) cluster = rg_spec_load_file(path, diags);
 	if (!cluster)
 		return NULL;
 	*provenance = is_stdin ? g_new0(RgProvenance, 1) : rg_git_provenance(path, diags);
-	return *provenance ? g_steal_pointer(&cluster) : NULL;
+	return *provenance && look_at_bases(cluster, *provenance, diags) ? g_steal_pointer(&cluster)
+									 : NULL;
+}
+
+char *rg_specs_merged(const char *path, const char *ref, bool json, RgDiags *diags)
+{
+	size_t len = 0;
+	if (!ref)
+		return rg_spec_merged_file(path, json, diags);
+	g_autoptr(RgProvenance) unused = NULL;
+	g_autofree char *text = rg_git_read(path, ref, &len, &unused, diags);
+	const RgSpecReader reader = {specs_read_at, ref};
+	return text ? rg_spec_merged(path, text, len, &reader, json, diags) : NULL;
 }
 
 /* ---- the project file */

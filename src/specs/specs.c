@@ -8,15 +8,18 @@ static void file_free(gpointer data)
 	RgSpecFile *file = data;
 	g_free(file->path);
 	g_free(file->cluster);
+	if (file->files)
+		g_ptr_array_unref(file->files);
 	g_free(file);
 }
 
-RgSpecFile *specs_file_new(const char *path, const char *cluster, RgSource source)
+RgSpecFile *specs_file_new(const char *path, RgSpecPeek *peek)
 {
 	RgSpecFile *file = g_new0(RgSpecFile, 1);
 	file->path = g_strdup(path);
-	file->cluster = g_strdup(cluster);
-	file->source = source;
+	file->cluster = g_steal_pointer(&peek->cluster);
+	file->source = peek->source;
+	file->files = g_steal_pointer(&peek->files);
 	return file;
 }
 
@@ -43,7 +46,7 @@ bool specs_peek(const char *path, const char *ref, RgSpecPeek *peek, RgDiags *di
 	g_autoptr(RgProvenance) unused = NULL;
 	g_autofree char *text = rg_git_read(path, ref, &len, &unused, diags);
 	if (text)
-		*peek = rg_spec_peek(path, text, len, diags);
+		*peek = rg_spec_peek(path, text, len, &(RgSpecReader){specs_read_at, ref}, diags);
 	return text != NULL;
 }
 
@@ -51,8 +54,11 @@ char *rg_specs_name(const char *path, const char *ref)
 {
 	g_autoptr(RgDiags) unused = rg_diags_new(); /* the loader reports what is wrong */
 	RgSpecPeek peek = {0};
-	bool read = !g_str_equal(path, "-") && specs_peek(path, ref, &peek, unused);
-	return read ? peek.cluster : NULL;
+	if (!g_str_equal(path, "-"))
+		specs_peek(path, ref, &peek, unused);
+	char *cluster = g_steal_pointer(&peek.cluster);
+	rg_spec_peek_clear(&peek);
+	return cluster;
 }
 
 /* ---- the files of a folder */
@@ -120,12 +126,28 @@ static bool add_file(Finder *finder, const char *path, bool named)
 	if (!specs_peek(path, finder->from->ref, &peek, finder->diags))
 		return false;
 	if (peek.is_spec || named)
-		g_ptr_array_add(
-			finder->specs->files, specs_file_new(path, peek.cluster, peek.source));
+		g_ptr_array_add(finder->specs->files, specs_file_new(path, &peek));
 	else
 		g_ptr_array_add(finder->specs->skipped, g_strdup(path));
-	g_free(peek.cluster);
+	rg_spec_peek_clear(&peek);
 	return true;
+}
+
+/* A file without a cluster's name that another spec extends is not a spec by itself. */
+static void drop_bases(RgSpecs *specs)
+{
+	g_autoptr(GHashTable) bases = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
+	for (guint i = 0; i < specs->files->len; i++) {
+		const GPtrArray *files = ((RgSpecFile *)specs->files->pdata[i])->files;
+		for (guint k = 1; files && k < files->len; k++)
+			g_hash_table_add(bases, g_canonicalize_filename(files->pdata[k], NULL));
+	}
+	for (guint i = specs->files->len; i > 0; i--) {
+		const RgSpecFile *file = specs->files->pdata[i - 1];
+		g_autofree char *path = g_canonicalize_filename(file->path, NULL);
+		if (!file->cluster && g_hash_table_contains(bases, path))
+			g_ptr_array_remove_index(specs->files, i - 1);
+	}
 }
 
 static bool add_folder(Finder *finder, const char *folder, const GPtrArray *names)
@@ -202,7 +224,7 @@ RgSpecs *rg_specs_find(char *const *arguments, const RgSpecsFrom *from, RgDiags 
 	specs->removed = g_ptr_array_new_with_free_func(file_free);
 	specs->skipped = g_ptr_array_new_with_free_func(g_free);
 	if (is_one_file(arguments, from)) {
-		g_ptr_array_add(specs->files, specs_file_new(arguments[0], NULL, (RgSource){0}));
+		g_ptr_array_add(specs->files, specs_file_new(arguments[0], &(RgSpecPeek){0}));
 		return g_steal_pointer(&specs);
 	}
 	specs->several = true;
@@ -213,6 +235,7 @@ RgSpecs *rg_specs_find(char *const *arguments, const RgSpecsFrom *from, RgDiags 
 		ok = add_argument(&finder, arguments[i]) && ok;
 	if (!ok)
 		return NULL;
+	drop_bases(specs);
 	check_names(specs, diags);
 	if (from->changed_since && !specs_keep_touched(specs, arguments, from, diags))
 		return NULL;

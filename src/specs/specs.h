@@ -11,6 +11,7 @@ typedef struct {
 	char *path;    /* to load it by */
 	char *cluster; /* NULL: unknown; the loader reports why */
 	RgSource source;
+	GPtrArray *files; /* char*: the file and those that it extends; NULL: unknown */
 } RgSpecFile;
 
 typedef struct {
@@ -43,6 +44,9 @@ char *rg_specs_name(const char *path, const char *ref);
 /* A spec file with its provenance, at a git revision if `ref` is not NULL. */
 RgCluster *rg_specs_load(
 	const char *path, const char *ref, RgProvenance **provenance, RgDiags *diags);
+
+/* rg_spec_merged of the spec. g_free it. */
+char *rg_specs_merged(const char *path, const char *ref, bool json, RgDiags *diags);
 
 /* The project file that applies to a spec (NULL: to the working folder): the work tree's, or, if
  * the spec was read at the commit `ref`, that commit's. *project NULL: there is none. false: it has

@@ -63,12 +63,22 @@ static bool target_changed(const Look *look, const char *path)
 	return below && g_hash_table_contains(look->changes->paths, below);
 }
 
-static bool is_touched(const Look *look, const char *path, bool *outside)
+static bool file_changed(const Look *look, const char *path)
 {
 	g_autofree char *below = below_root(look, path);
+	return below &&
+	       (g_hash_table_contains(look->changes->paths, below) || target_changed(look, path));
+}
+
+/* The spec, a file that it extends, or the project file. */
+static bool is_touched(const Look *look, const RgSpecFile *file, bool *outside)
+{
+	g_autofree char *below = below_root(look, file->path);
+	bool touched = file_changed(look, file->path) || (below && project_changed(look, below));
+	for (guint i = 1; !touched && file->files && i < file->files->len; i++)
+		touched = file_changed(look, file->files->pdata[i]);
 	*outside = !below;
-	return below && (g_hash_table_contains(look->changes->paths, below) ||
-				project_changed(look, below) || target_changed(look, path));
+	return below && touched;
 }
 
 /* Whether `below` is what the argument names, or is in that folder. */
@@ -132,7 +142,7 @@ static GHashTable *names_now(const Look *look, const RgSpecs *specs)
 		if (specs_is_yaml(below) && specs_peek(path, look->from->ref, &peek, unused) &&
 			peek.is_spec && peek.cluster)
 			g_hash_table_add(names, g_strdup(peek.cluster));
-		g_free(peek.cluster);
+		rg_spec_peek_clear(&peek);
 	}
 	return names;
 }
@@ -151,8 +161,9 @@ static bool add_removed(const Look *look, const char *below, GHashTable *names, 
 		return ok;
 	}
 	if (peek.is_spec && peek.cluster && g_hash_table_add(names, g_strdup(peek.cluster)))
-		g_ptr_array_add(removed, specs_file_new(below, peek.cluster, (RgSource){0}));
-	g_free(peek.cluster);
+		g_ptr_array_add(removed,
+			specs_file_new(below, &(RgSpecPeek){.cluster = g_strdup(peek.cluster)}));
+	rg_spec_peek_clear(&peek);
 	return true;
 }
 
@@ -175,7 +186,7 @@ static bool keep(const Look *look, RgSpecs *specs)
 	for (guint i = specs->files->len; i > 0; i--) {
 		const RgSpecFile *file = specs->files->pdata[i - 1];
 		bool outside = false;
-		if (is_touched(look, file->path, &outside))
+		if (is_touched(look, file, &outside))
 			continue;
 		if (outside) {
 			rg_diags_error(look->diags, "usage.conflict",

@@ -58,3 +58,12 @@ bool blob_drop(RgStore *store, const unsigned char *hash, RgDiags *diags)
 		" AND NOT EXISTS (SELECT 1 FROM journal_members WHERE attrs = ?1)",
 		diags, HASH(hash));
 }
+
+bool blobs_purge(RgStore *store, RgDiags *diags)
+{
+	Sql q = sql_new(store,
+		"DELETE FROM blobs WHERE NOT EXISTS (SELECT 1 FROM resources WHERE attrs = sha256)"
+		" AND NOT EXISTS (SELECT 1 FROM journal_members WHERE attrs = sha256)",
+		diags);
+	return sql_run(&q);
+}

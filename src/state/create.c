@@ -81,6 +81,8 @@ static bool ignore_all(const char *folder, bool made)
 
 bool rg_store_make_folder(const char *path)
 {
+	if (!rg_store_is_file(path))
+		return true;
 	g_autofree char *folder = g_path_get_dirname(path);
 	bool missing = !g_file_test(folder, G_FILE_TEST_IS_DIR);
 	if (missing && (g_mkdir_with_parents(folder, 0700) != 0 || g_chmod(folder, 0700) != 0))

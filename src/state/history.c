@@ -37,7 +37,7 @@ static bool read_run(RgStore *store, Sql *q, json_t *runs, RgDiags *diags)
 json_t *rg_store_runs(RgStore *store, const char *cluster, RgDiags *diags)
 {
 	json_auto_t *runs = json_array();
-	if (!tx_begin_read(store, diags))
+	if (!copy_need(store, cluster, COPY_ALL, diags) || !tx_begin_read(store, diags))
 		return NULL;
 	Sql q = sql_with(store,
 		"SELECT r.seq, r.id, r.started_s, r.ended_s, r.outcome, r.meta, c.name"
@@ -55,15 +55,19 @@ json_t *rg_store_runs(RgStore *store, const char *cluster, RgDiags *diags)
 json_t *rg_store_run_changes(RgStore *store, const char *run_id, RgDiags *diags)
 {
 	json_auto_t *changes = json_array();
-	if (!tx_begin_read(store, diags))
+	if (!copy_need(store, NULL, COPY_ALL, diags) || !tx_begin_read(store, diags))
 		return NULL;
 	Sql q = sql_with(store,
-		"SELECT c.address, c.action, c.outcome, c.at_s FROM run_changes c"
+		"SELECT c.address, c.action, c.outcome, c.at_s, c.node FROM run_changes c"
 		" JOIN runs r ON r.seq = c.run WHERE r.id = ?1 ORDER BY c.seq",
 		diags, TEXT(run_id));
 	bool whole = sums_check(store, SUMS_OF_HISTORY, diags);
 	while (whole && sql_next(&q)) {
-		json_t *change = json_object();
+		json_t *change = json_object(), *node = NULL;
+		whole = sql_column_json(&q, 4, &node) && whole;
+		if (node && !json_is_null(node))
+			json_object_set(change, "node", node);
+		json_decref(node);
 		rg_json_set_str(change, "address", sql_column_text(&q, 0));
 		rg_json_set_str(change, "action", sql_column_text(&q, 1));
 		rg_json_set_str(change, "outcome", sql_column_text(&q, 2));
@@ -78,7 +82,7 @@ json_t *rg_store_run_changes(RgStore *store, const char *run_id, RgDiags *diags)
 GStrv rg_store_clusters(RgStore *store, RgDiags *diags)
 {
 	g_autoptr(GStrvBuilder) names = g_strv_builder_new();
-	if (!tx_begin_read(store, diags))
+	if (!copy_need(store, NULL, COPY_LIVE, diags) || !tx_begin_read(store, diags))
 		return NULL;
 	Sql q = sql_new(store, "SELECT name FROM clusters ORDER BY name", diags);
 	bool whole = sums_check(store, 1u << SUM_CLUSTERS, diags);

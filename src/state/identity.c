@@ -34,7 +34,7 @@ bool rg_store_identities(RgStore *store, const char *cluster, const char *const 
 	size_t n, int64_t *generations, int64_t *attempts, RgDiags *diags)
 {
 	int64_t id = 0;
-	if (!tx_begin_read(store, diags))
+	if (!copy_need(store, cluster, COPY_LIVE, diags) || !tx_begin_read(store, diags))
 		return false;
 	bool ok = sql_first_int(
 		sql_with(store, "SELECT id FROM clusters WHERE name = ?1", diags, TEXT(cluster)),

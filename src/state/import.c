@@ -5,6 +5,9 @@
 char *rg_store_find_holder(RgStore *store, const char *provider, const char *region,
 	const char *kind, const char *id, RgDiags *diags)
 {
+	/* within a transaction its caller has asked for all */
+	if (sqlite3_get_autocommit(store->db) && !copy_need(store, NULL, COPY_LIVE, diags))
+		return NULL;
 	Sql q = sql_with(store,
 		"SELECT resources.address || ' of cluster ' || clusters.name FROM resources"
 		" JOIN clusters ON clusters.id = resources.cluster"
@@ -62,7 +65,8 @@ static bool import_one(RgStore *store, int64_t cluster, RgResource *resource, Rg
 bool rg_store_import(RgStore *store, const char *cluster, const GPtrArray *records, RgDiags *diags)
 {
 	int64_t id;
-	if (!tx_begin_cluster(store, cluster, &id, diags))
+	if (!copy_need(store, NULL, COPY_LIVE, diags) ||
+		!tx_begin_cluster(store, cluster, &id, diags))
 		return false;
 	bool ok = true;
 	for (guint i = 0; i < records->len && ok; i++)

@@ -27,6 +27,7 @@ typedef enum {
 	SUM_RESOURCES,
 	SUM_IDENTITIES,
 	SUM_TOMBSTONES,
+	SUM_HARDWARE,
 	SUM_JOURNAL,
 	SUM_MEMBERS,
 	SUM_LIFETIMES,
@@ -40,11 +41,16 @@ typedef enum {
 #define SUMS_OF_HISTORY ((1u << SUM_CLUSTERS) | (1u << SUM_RUNS) | (1u << SUM_CHANGES))
 #define SUMS_ALL ((1u << SUM_TABLES) - 1)
 
+/* copy.h: the database is a copy in memory of a store elsewhere. */
+typedef struct RgCopy RgCopy;
+
 struct RgStore {
 	sqlite3 *db;
-	char *path;  /* absolute, for SQLite and the locks */
-	char *shown; /* as the user named it */
+	RgCopy *copy; /* NULL: it is the file */
+	char *path;   /* absolute, for SQLite and the locks */
+	char *shown;  /* as the user named it */
 	RgStoreMode mode;
+	bool moves; /* opened to move its clusters (transfer.h) */
 	const RgMigration *migrations;
 	unsigned version;	/* this program's: number of migrations */
 	GHashTable *statements; /* const char* (the literal) -> sqlite3_stmt* */
@@ -53,6 +59,8 @@ struct RgStore {
 	int64_t run_cluster;
 	bool (*canceled)(void *data);
 	void *canceled_data;
+	const RgKeys *keys;	   /* NULL: none */
+	GHashTable *told;	   /* char* clusters whose sealed secrets were reported; or NULL */
 	uint64_t sums[SUM_TABLES]; /* what the open transaction adds to them */
 	bool sums_failed;	   /* a row could not be read: compute the sum again */
 	unsigned checked;	   /* 1 << SumTable: verified, as of checked_at */
@@ -67,9 +75,14 @@ void store_check_thread(const RgStore *store);
 /* The same, and the handle writes and holds the lock of the cluster. */
 void store_check_writer(const RgStore *store, const char *cluster);
 
+/* job.c: the URL of the CI job that this process belongs to, g_free; NULL: it is in none. */
+char *job_url(void);
+
 /* open.c: rg_store_open with the caller's migration list (tests of the machinery). */
 RgStore *store_open_with(const char *path, RgStoreMode mode, const RgMigration *migrations,
 	unsigned migrations_len, RgDiags *diags);
+/* Its absolute path, or its URL without credentials. */
+const char *store_place(const RgStore *store);
 
 /* runs.c: tombstones that nobody needs any more: old ones, and those that a wrong clock dated in
  * the future. */
@@ -123,6 +136,8 @@ typedef struct {
 		.type = SQL_HASH, .hash = (value)                                                  \
 	}
 
+/* Of a new row: chosen by SQLite, or, for a store elsewhere, out of what is ours. */
+SqlValue new_row_id(RgStore *store);
 Sql sql_new(RgStore *store, const char *text, RgDiags *diags); /* without parameters */
 Sql sql_bound(RgStore *store, const char *text, RgDiags *diags, const SqlValue *values);
 #define sql_with(store, text, diags, ...)                                                          \
@@ -159,14 +174,32 @@ bool tx_begin_read(RgStore *store, RgDiags *diags);
 void tx_end_read(RgStore *store);
 bool tx_begin(RgStore *store, RgDiags *diags);
 bool tx_end(RgStore *store, bool ok, RgDiags *diags);
-/* tx_begin for one cluster: its row's id, with its serial increased; state.no-such-cluster. */
+/* tx_begin for one cluster, whose live rows are there: its row's id, with its serial increased;
+ * state.no-such-cluster. */
 bool tx_begin_cluster(RgStore *store, const char *cluster, int64_t *id, RgDiags *diags);
 
+/* copy.c. Nothing for a file, which always has everything. */
+bool copy_open(RgStore *store, const char *url, const RgObjectStores *stores, RgDiags *diags);
+void copy_close(RgCopy *copy);
+/* Before a transaction that reads: these parts (RgPart, remote.h) of a cluster, NULL: of all, as
+ * the store has them now. */
+#define COPY_LIVE 1u
+#define COPY_ALL 3u
+bool copy_need(RgStore *store, const char *cluster, unsigned parts, RgDiags *diags);
+/* Its rows may have changed until now. */
+void copy_locked(RgStore *store, const char *cluster);
+/* At the begin of a writing transaction. */
+bool copy_begin(RgStore *store, RgDiags *diags);
+/* For more rows than new_row_id provides for; 0: SQLite chooses. */
+bool copy_take_id(RgStore *store, int64_t *id, RgDiags *diags);
+
 /* sums.c */
+const char *sums_table_name(SumTable table);
 void sums_watch(RgStore *store); /* a writing handle, once connected */
 void sums_begin(RgStore *store);
 bool sums_write(RgStore *store, RgDiags *diags); /* before the commit */
 bool sums_renew(RgStore *store, RgDiags *diags); /* all, after a migration, in its transaction */
+unsigned sums_of_version(unsigned version);	 /* SUMS_ALL of a file of that version */
 /* state.corrupt if the rows of one of these tables (1 << SumTable) are not what was written. In the
  * caller's transaction. A table without a sum is trusted: a person deleted it to edit. */
 bool sums_check(RgStore *store, unsigned tables, RgDiags *diags);
@@ -195,6 +228,20 @@ bool blobs_check(RgStore *store, RgDiags *diags);
 /* Removes it if nothing refers to it any more. */
 bool blob_drop(RgStore *store, const unsigned char *hash, RgDiags *diags);
 
+/* Removes all that nothing refers to. */
+bool blobs_purge(RgStore *store, RgDiags *diags);
+
+/* moved.c: inside the caller's transaction; false: refused, or an error. */
+#define MOVED_VERSION 10 /* the first with marks */
+bool moved_check(RgStore *store, const char *cluster, RgDiags *diags);
+/* What is written at the cluster: a new reference, NULL: nothing. */
+bool moved_read(RgStore *store, const char *cluster, json_t **mark, RgDiags *diags);
+/* Both return false. `cluster` NULL: the whole store. */
+bool moved_tell(const RgStore *store, const char *cluster, const json_t *mark, RgDiags *diags);
+bool moved_refuse_to(const RgStore *store, const char *cluster, const char *to, RgDiags *diags);
+/* Of a file, outside a transaction: all its clusters were moved. */
+bool moved_check_file(RgStore *store, RgDiags *diags);
+
 /* lifetimes.c: inside the caller's transaction; `row` is the record's resources.id */
 typedef enum {
 	END_REMOVED,   /* by us, at that time */
@@ -211,6 +258,20 @@ bool lifetime_reprice(
 	RgStore *store, int64_t cluster, const char *address, const json_t *pin, RgDiags *diags);
 /* Splits those with other labels; `labels` NULL: unknown, leave them. */
 bool lifetimes_relabel(RgStore *store, int64_t cluster, const json_t *labels, RgDiags *diags);
+
+/* hardware.c: inside the caller's transaction */
+/* The machine at this address works after all. */
+bool hardware_clear(RgStore *store, int64_t cluster, const char *address, RgDiags *diags);
+/* What RgSnapshot.hardware has. */
+bool hardware_load(RgStore *store, int64_t cluster, json_t *rows, RgDiags *diags);
+
+/* sealed.c: what is written instead of outputs of a record, or of the input of an open creation: a
+ * new reference, NULL if there is nothing. state.sealed if it would be a secret in clear text
+ * beside sealed ones. */
+bool seal_outputs(RgStore *store, int64_t cluster, const char *address, const json_t *outputs,
+	json_t **written, RgDiags *diags);
+bool seal_input(RgStore *store, int64_t cluster, const char *token, const json_t *input,
+	json_t **written, RgDiags *diags);
 
 /* resources.c: inside the caller's transaction */
 /* Deletes the record if there is one: its id becomes a tombstone (unless forgotten: then the
@@ -247,3 +308,6 @@ bool run_insert_done(RgStore *store, int64_t cluster, const json_t *meta, RgDiag
 /* A log line of the current run; nothing if no run is open */
 bool run_note(RgStore *store, int64_t cluster, const char *address, const char *action,
 	const char *outcome, RgDiags *diags);
+/* The same of a create, with what the node is (its pin; NULL: it is none). */
+bool run_note_node(RgStore *store, int64_t cluster, const char *address, const char *action,
+	const char *outcome, const json_t *pin, RgDiags *diags);

@@ -25,7 +25,7 @@ static bool check_identity(
 	if (wanted > generation ||
 		(wanted == generation && rg_json_int(member, "attempt", 0) >= attempt))
 		return true;
-	moved(address, diags, "was created by another run meanwhile");
+	moved(address, diags, "was created by another run in the meantime");
 	return false;
 }
 
@@ -82,13 +82,17 @@ bool rg_store_journal_open(RgStore *store, const char *cluster, const RgJournalR
 	g_assert(json_array_size(row->members) > 0);
 	int64_t cluster_id, id = 0;
 	LastBlob blob = {0};
+	json_auto_t *input = NULL;
 	if (!tx_begin_cluster(store, cluster, &cluster_id, diags))
 		return false;
+	if (!seal_input(store, cluster_id, row->token, row->input, &input, diags))
+		return tx_end(store, false, diags);
 	Sql q = sql_with(store,
-		"INSERT INTO journal (cluster, run, kind, token, input, started_s)"
-		" VALUES (?1, ?2, ?3, ?4, ?5, ?6) RETURNING id",
+		"INSERT INTO journal (cluster, run, kind, token, input, started_s, id)"
+		" VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7) RETURNING id",
 		diags, INT(cluster_id), TEXT(row->run), TEXT(row->kind), TEXT(row->token),
-		JSON(row->input), INT(row->started_s != 0 ? row->started_s : rg_clock_now_s()));
+		JSON(input), INT(row->started_s != 0 ? row->started_s : rg_clock_now_s()),
+		new_row_id(store));
 	bool ok = sql_first_int(q, &id);
 	for (size_t i = 0; ok && i < json_array_size(row->members); i++)
 		ok = add_member(
@@ -165,9 +169,11 @@ static bool settle_one(RgStore *store, int64_t cluster, int64_t row, const RgMem
 		ok = identity_raise(store, cluster, outcome->address, member.generation,
 			     member.attempt + 1, diags) &&
 		     blob_drop(store, member.attrs, diags);
+	ok = ok && run_note_node(store, cluster, outcome->address, "create",
+			   outcome->created ? "done" : "failed",
+			   json_object_get(member.body, "pin"), diags);
 	json_decref(member.body);
-	return ok && run_note(store, cluster, outcome->address, "create",
-			     outcome->created ? "done" : "failed", diags);
+	return ok;
 }
 
 static bool check_row(RgStore *store, int64_t cluster, int64_t row, RgDiags *diags)

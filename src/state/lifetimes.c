@@ -23,10 +23,11 @@ bool lifetime_begin(
 		return true;
 	return sql_do(store,
 		"INSERT INTO lifetimes (cluster, resource, address, pool, cloud_id, pin, labels,"
-		" began_s) VALUES (?1, ?2, ?3, ?4, ?5, ?6,"
-		" (SELECT json_extract(meta, '$.labels') FROM runs WHERE seq = ?7), ?8)",
+		" began_s, id) VALUES (?1, ?2, ?3, ?4, ?5, ?6,"
+		" (SELECT json_extract(meta, '$.labels') FROM runs WHERE seq = ?7), ?8, ?9)",
 		diags, INT(cluster), INT(row), TEXT(resource->address), TEXT(resource->group),
-		TEXT(resource->id), JSON(resource->pin), INT(store->run), INT(rg_clock_now_s()));
+		TEXT(resource->id), JSON(resource->pin), INT(store->run), INT(rg_clock_now_s()),
+		new_row_id(store));
 }
 
 bool lifetime_end(RgStore *store, int64_t row, LifetimeEnd end, RgDiags *diags)
@@ -43,9 +44,10 @@ static bool split(RgStore *store, int64_t row, LifetimeEnd end, const json_t *pi
 {
 	Sql q = sql_with(store,
 		"INSERT INTO lifetimes (cluster, resource, address, pool, cloud_id, pin, labels,"
-		" began_s) SELECT cluster, -?1, address, pool, cloud_id, coalesce(?2, pin),"
-		" coalesce(?3, labels), max(?4, began_s) FROM lifetimes WHERE resource = ?1",
-		diags, INT(row), JSON(pin), JSON(labels), INT(rg_clock_now_s()));
+		" began_s, id) SELECT cluster, -?1, address, pool, cloud_id, coalesce(?2, pin),"
+		" coalesce(?3, labels), max(?4, began_s), ?5 FROM lifetimes"
+		" WHERE resource = ?1",
+		diags, INT(row), JSON(pin), JSON(labels), INT(rg_clock_now_s()), new_row_id(store));
 	if (!sql_run(&q) || !lifetime_end(store, row, end, diags))
 		return false;
 	/* `resource` is unique: the new lifetime took the row after the old one had left it */
@@ -58,10 +60,11 @@ static bool begin_late(RgStore *store, int64_t row, const json_t *pin, RgDiags *
 {
 	return sql_do(store,
 		"INSERT INTO lifetimes (cluster, resource, address, pool, cloud_id, pin, labels,"
-		" began_s) SELECT cluster, id, address, pool, cloud_id, ?2,"
-		" (SELECT json_extract(meta, '$.labels') FROM runs WHERE seq = ?3), ?4"
+		" began_s, id) SELECT cluster, id, address, pool, cloud_id, ?2,"
+		" (SELECT json_extract(meta, '$.labels') FROM runs WHERE seq = ?3), ?4, ?5"
 		" FROM resources WHERE id = ?1",
-		diags, INT(row), JSON(pin), INT(store->run), INT(rg_clock_now_s()));
+		diags, INT(row), JSON(pin), INT(store->run), INT(rg_clock_now_s()),
+		new_row_id(store));
 }
 
 /* Whether the pin has another price, type, market or number of nodes than the lifetime of the
@@ -146,7 +149,7 @@ static bool read_lifetime(Sql *q, json_t *list)
 json_t *rg_store_lifetimes(RgStore *store, const char *cluster, int64_t since_s, RgDiags *diags)
 {
 	json_auto_t *list = json_array();
-	if (!tx_begin_read(store, diags))
+	if (!copy_need(store, cluster, COPY_ALL, diags) || !tx_begin_read(store, diags))
 		return NULL;
 	Sql q = sql_with(store,
 		"SELECT c.name, coalesce(r.address, l.address), l.pool, l.cloud_id, l.pin,"
@@ -165,7 +168,7 @@ json_t *rg_store_lifetimes(RgStore *store, const char *cluster, int64_t since_s,
 bool rg_store_history_from(RgStore *store, const char *cluster, int64_t *from_s, RgDiags *diags)
 {
 	*from_s = 0;
-	if (!tx_begin_read(store, diags))
+	if (!copy_need(store, cluster, COPY_LIVE, diags) || !tx_begin_read(store, diags))
 		return false;
 	bool ok =
 		sql_first_int(sql_with(store, "SELECT history_from_s FROM clusters WHERE name = ?1",

@@ -1,7 +1,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "resource/nodes.h"
-#include "state/internal.h"
+#include "state/sealed.h"
 #include <string.h>
 
 /* One load: values that many rows share are parsed once and also shared in memory. */
@@ -10,6 +10,7 @@ typedef struct {
 	RgSnapshot *snapshot;
 	int64_t cluster;
 	GHashTable *blobs; /* SHA-256 -> json_t* */
+	Unsealer unsealer;
 	GHashTable *texts; /* JSON text (pins, dependencies) -> json_t* */
 	RgDiags *diags;
 } Loader;
@@ -72,6 +73,17 @@ static bool add_record(Loader *loader, RgResource *resource)
 	" generation, created_s, updated_s, leaving, protect, ownership, marked,"                  \
 	" updating, joined"
 
+/* Most are parsed only if they are asked for. */
+static bool read_outputs(Loader *loader, Sql *q, RgResource *resource)
+{
+	if (!sealed_is_secret(resource->address)) {
+		resource->outputs_text = g_strdup(sql_column_text(q, 6));
+		return true;
+	}
+	return sql_column_json(q, 6, &resource->outputs_json) &&
+	       unseal_outputs(&loader->unsealer, resource->address, resource->outputs_json);
+}
+
 static bool read_resource(Loader *loader, Sql *q)
 {
 	json_auto_t *depends_on = NULL;
@@ -81,8 +93,8 @@ static bool read_resource(Loader *loader, Sql *q)
 	resource->group = interned(sql_column_text(q, 3));
 	resource->id = g_strdup(sql_column_text(q, 4));
 	resource->attrs = shared_blob(loader, q, 5);
-	resource->outputs_text = g_strdup(sql_column_text(q, 6));
-	if (!resource->attrs || !shared_json(loader, q, 7, &depends_on) ||
+	if (!read_outputs(loader, q, resource) || !resource->attrs ||
+		!shared_json(loader, q, 7, &depends_on) ||
 		!shared_json(loader, q, 9, &resource->pin))
 		return false;
 	resource->depends_on = rg_json_texts(depends_on);
@@ -172,7 +184,9 @@ static bool load_journal(Loader *loader)
 		row->token = g_strdup(sql_column_text(&q, 3));
 		row->started_s = sql_column_int(&q, 5);
 		row->members = json_array();
-		ok = sql_column_json(&q, 4, &row->input) && load_members(loader, row);
+		ok = sql_column_json(&q, 4, &row->input) &&
+		     unseal_input(&loader->unsealer, row->token, &row->input) &&
+		     load_members(loader, row);
 	}
 	return sql_ok(&q) && ok;
 }
@@ -185,6 +199,27 @@ static bool load_tombstones(Loader *loader)
 	while (sql_next(&q))
 		g_hash_table_add(loader->snapshot->tombstones, g_strdup(sql_column_text(&q, 0)));
 	return sql_ok(&q);
+}
+
+static bool load_hardware(Loader *loader)
+{
+	return hardware_load(
+		loader->store, loader->cluster, loader->snapshot->hardware, loader->diags);
+}
+
+/* Its rows. */
+static bool load_all(Loader *loader)
+{
+	RgSnapshot *snapshot = loader->snapshot;
+	loader->unsealer = (Unsealer){.store = loader->store,
+		.place = {snapshot->lineage, snapshot->cluster},
+		.diags = loader->diags};
+	bool ok = load_resources(loader) && load_journal(loader) && load_tombstones(loader) &&
+		  load_hardware(loader);
+	snapshot->sealed = loader->unsealer.id;
+	if (ok)
+		unseal_end(&loader->unsealer);
+	return ok;
 }
 
 static bool load_cluster(Loader *loader)
@@ -217,8 +252,10 @@ void rg_snapshot_free(RgSnapshot *snapshot)
 	g_free(snapshot->provider);
 	g_free(snapshot->region);
 	g_free(snapshot->account);
+	g_free(snapshot->sealed);
 	json_decref(snapshot->config);
 	json_decref(snapshot->facts);
+	json_decref(snapshot->hardware);
 	rg_resource_set_free(snapshot->recorded);
 	g_ptr_array_unref(snapshot->journal);
 	g_hash_table_unref(snapshot->tombstones);
@@ -228,19 +265,21 @@ void rg_snapshot_free(RgSnapshot *snapshot)
 RgSnapshot *rg_store_load(RgStore *store, const char *cluster, RgDiags *diags)
 {
 	rg_log(RG_LOG_DEBUG, "loads the state of cluster %s", cluster);
-	if (!tx_begin_read(store, diags))
+	if (!copy_need(store, cluster, COPY_LIVE, diags) || !tx_begin_read(store, diags))
 		return NULL;
 	g_autoptr(RgSnapshot) snapshot = g_new0(RgSnapshot, 1);
 	snapshot->cluster = g_strdup(cluster);
 	snapshot->recorded = rg_resource_set_new();
 	snapshot->journal = g_ptr_array_new_with_free_func((GDestroyNotify)rg_journal_row_free);
 	snapshot->tombstones = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
+	snapshot->hardware = json_array();
 	Loader loader = {.store = store, .snapshot = snapshot, .diags = diags};
 	loader.blobs = g_hash_table_new_full(hash_digest, equal_digest, g_free, rg_json_unref);
 	loader.texts = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, rg_json_unref);
-	bool ok = sums_check(store, SUMS_OF_CLUSTER, diags) && load_cluster(&loader);
+	bool ok = sums_check(store, SUMS_OF_CLUSTER, diags) && moved_check(store, cluster, diags) &&
+		  load_cluster(&loader);
 	if (ok && loader.cluster != 0)
-		ok = load_resources(&loader) && load_journal(&loader) && load_tombstones(&loader);
+		ok = load_all(&loader);
 	tx_end_read(store);
 	g_hash_table_unref(loader.blobs);
 	g_hash_table_unref(loader.texts);

@@ -6,7 +6,7 @@
  * descriptor; O_CLOEXEC ends that at exec. The file remains: unlinking it would let two processes
  * lock two different files of the same name. */
 #include "base/clock.h"
-#include "state/internal.h"
+#include "state/copy.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -26,6 +26,15 @@ struct RgLock {
 };
 
 typedef enum { TAKEN, HELD, BROKEN } Attempt;
+
+/* One try; of a file, or of a store elsewhere. */
+typedef struct {
+	RgStore *store;
+	const char *cluster, *path;
+	RgHolder holder;
+	int fd;
+	RgDiags *diags;
+} Try;
 
 /* Any name gives one file beside the state: slashes are escaped. It is beside the file itself,
  * because two paths to one state, one of them through a symbolic link, must use the same lock. */
@@ -89,18 +98,53 @@ static bool wait_ms(const RgStore *store, int64_t ms)
 	return true;
 }
 
-static Attempt lock_within(const RgStore *store, const char *path, unsigned timeout_ms, int *fd)
+static Attempt try_once(Try *try)
+{
+	const RgCopy *copy = try->store->copy;
+	if (!copy)
+		return try_lock(try->path, &try->fd);
+	RgLockResult result = copy->ops->lock(copy->remote, try->cluster, &try->holder, try->diags);
+	return result == RG_LOCK_TAKEN ? TAKEN : result == RG_LOCK_HELD ? HELD : BROKEN;
+}
+
+static Attempt lock_within(Try *try, unsigned timeout_ms)
 {
 	int64_t until = rg_clock_monotonic_ms() + timeout_ms, pause_ms = WAIT_FIRST_MS;
 	for (;;) {
-		Attempt attempt = try_lock(path, fd);
+		Attempt attempt = try_once(try);
 		int64_t left = until - rg_clock_monotonic_ms();
 		if (attempt != HELD || left <= 0)
 			return attempt;
-		if (!wait_ms(store, MIN(pause_ms, left)))
+		if (!wait_ms(try->store, MIN(pause_ms, left)))
 			return HELD;
 		pause_ms = MIN(2 * pause_ms, WAIT_MAX_MS);
 	}
+}
+
+static void tell_holder(void *data, const RgHolder *holder)
+{
+	g_autofree char *since = rg_clock_format(holder->started_s);
+	g_autoptr(GString) text = g_string_new(NULL);
+	g_string_printf(text, "held by %s@%s, process %" G_GINT64_FORMAT ": raygpu %s, since %s",
+		holder->user, holder->host, holder->pid, holder->command, since);
+	if (holder->job)
+		g_string_append_printf(text, ", of %s", holder->job);
+	rg_diag_detail(data, "%s", text->str);
+	if (!holder->id)
+		return;
+	if (holder->expires_s >= 0)
+		rg_diag_hint(data,
+			"wait until it has ended, or use --lock-timeout: a run that died loses it "
+			"in "
+			"%" G_GINT64_FORMAT
+			" s; if it is dead, `raygpu state unlock %s` ends it now",
+			holder->expires_s, holder->id);
+	else
+		rg_diag_hint(data,
+			"wait until it has ended, or use --lock-timeout; if it is dead, `raygpu "
+			"state "
+			"unlock %s` ends its lock",
+			holder->id);
 }
 
 /* The row is only for people: it may be missing, or belong to a dead holder. */
@@ -111,34 +155,41 @@ static void locked_error(RgStore *store, const char *cluster, RgDiags *diags)
 		diags, "state.locked", "cluster \"%s\" is locked by another run", cluster);
 	rg_diag_hint(diag, "wait until it has ended, or use --lock-timeout; the lock ends with the "
 			   "process that holds it");
-	if (!tx_begin_read(store, unused))
+	if (store->copy)
+		store->copy->ops->holder(store->copy->remote, cluster, tell_holder, diag);
+	if (store->copy || !tx_begin_read(store, unused))
 		return;
 	Sql q = sql_with(store,
 		"SELECT user, host, pid, command, started_s FROM locks WHERE cluster = ?1", unused,
 		TEXT(cluster));
 	if (sql_next(&q)) {
-		g_autofree char *since = rg_clock_format(sql_column_int(&q, 4));
-		rg_diag_detail(diag,
-			"held by %s@%s, process %" G_GINT64_FORMAT ": raygpu %s, since %s",
-			sql_column_text(&q, 0), sql_column_text(&q, 1), sql_column_int(&q, 2),
-			sql_column_text(&q, 3), since);
+		const RgHolder holder = {.user = sql_column_text(&q, 0),
+			.host = sql_column_text(&q, 1),
+			.pid = sql_column_int(&q, 2),
+			.command = sql_column_text(&q, 3),
+			.started_s = sql_column_int(&q, 4),
+			.expires_s = -1};
+		tell_holder(diag, &holder);
 	}
 	sql_ok(&q);
 	tx_end_read(store);
 }
 
-static bool write_holder(RgStore *store, const char *cluster, const char *command, RgDiags *diags)
+static bool write_holder(Try *try)
 {
-	struct utsname host;
-	if (!tx_begin(store, diags))
+	RgStore *store = try->store;
+	if (store->copy) { /* it has written who it is */
+		copy_locked(store, try->cluster);
+		return true;
+	}
+	if (!tx_begin(store, try->diags))
 		return false;
 	Sql q = sql_with(store,
 		"INSERT OR REPLACE INTO locks (cluster, user, host, pid, command, started_s)"
 		" VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
-		diags, TEXT(cluster), TEXT(g_get_user_name()),
-		TEXT(uname(&host) == 0 ? host.nodename : "?"), INT(getpid()),
-		TEXT(command ? command : "?"), INT(rg_clock_now_s()));
-	return tx_end(store, sql_run(&q), diags);
+		try->diags, TEXT(try->cluster), TEXT(try->holder.user), TEXT(try->holder.host),
+		INT(try->holder.pid), TEXT(try->holder.command), INT(try->holder.started_s));
+	return tx_end(store, sql_run(&q), try->diags);
 }
 
 RgLock *rg_lock_take(RgStore *store, const char *cluster, const char *command, unsigned timeout_ms,
@@ -147,12 +198,26 @@ RgLock *rg_lock_take(RgStore *store, const char *cluster, const char *command, u
 	g_autofree char *path = lock_path(store, cluster, diags);
 	if (!path)
 		return NULL;
-	int fd = -1;
-	Attempt attempt = lock_within(store, path, timeout_ms, &fd);
+	struct utsname host;
+	g_autofree char *job = job_url();
+	Try try = {.store = store,
+		.cluster = cluster,
+		.path = path,
+		.holder = {.user = g_get_user_name(),
+			.host = uname(&host) == 0 ? host.nodename : "?",
+			.command = command ? command : "?",
+			.job = job,
+			.pid = getpid(),
+			.started_s = rg_clock_now_s()},
+		.fd = -1,
+		.diags = diags};
+	Attempt attempt = lock_within(&try, timeout_ms);
 	if (attempt == HELD) {
 		locked_error(store, cluster, diags);
 		return NULL;
 	}
+	if (attempt == BROKEN && store->copy)
+		return NULL;
 	if (attempt == BROKEN) {
 		RgDiag *diag = rg_diags_error(diags, "state.unwritable",
 			"the lock file \"%s\" could not be used: %s", path, g_strerror(errno));
@@ -160,12 +225,12 @@ RgLock *rg_lock_take(RgStore *store, const char *cluster, const char *command, u
 				   "disk, or remove whatever has its name");
 		return NULL;
 	}
-	if (!write_holder(store, cluster, command, diags)) {
-		close(fd);
+	if (!write_holder(&try)) {
+		close(try.fd);
 		return NULL;
 	}
 	RgLock *lock = g_new0(RgLock, 1);
-	*lock = (RgLock){.store = store, .cluster = g_strdup(cluster), .fd = fd};
+	*lock = (RgLock){.store = store, .cluster = g_strdup(cluster), .fd = try.fd};
 	g_hash_table_add(store->locked, g_strdup(cluster));
 	return lock;
 }
@@ -175,13 +240,37 @@ void rg_lock_release(RgLock *lock)
 	if (!lock)
 		return;
 	g_autoptr(RgDiags) unused = rg_diags_new();
-	if (tx_begin(lock->store, unused)) {
+	const RgCopy *copy = lock->store->copy;
+	if (copy) {
+		copy->ops->unlock(copy->remote, lock->cluster);
+	} else if (tx_begin(lock->store, unused)) {
 		bool ok = sql_do(lock->store, "DELETE FROM locks WHERE cluster = ?1 AND pid = ?2",
 			unused, TEXT(lock->cluster), INT(getpid()));
 		tx_end(lock->store, ok, unused);
 	}
 	g_hash_table_remove(lock->store->locked, lock->cluster);
-	close(lock->fd);
+	if (lock->fd >= 0)
+		close(lock->fd);
 	g_free(lock->cluster);
 	g_free(lock);
+}
+
+bool rg_store_unlock(RgStore *store, const char *id, char **cluster, RgDiags *diags)
+{
+	const RgCopy *copy = store->copy;
+	*cluster = NULL;
+	if (!copy || !copy->ops->break_lock) {
+		RgDiag *diag = rg_diags_error(diags, "state.no-such-lock",
+			"locks of the state \"%s\" have no id", store->shown);
+		rg_diag_hint(diag, "they end with the process that holds them");
+		return false;
+	}
+	if (!copy->ops->break_lock(copy->remote, id, cluster, diags))
+		return false;
+	if (*cluster)
+		return true;
+	RgDiag *diag = rg_diags_error(
+		diags, "state.no-such-lock", "the state \"%s\" has no lock %s", store->shown, id);
+	rg_diag_hint(diag, "it has been released; state.locked shows the id of the present one");
+	return false;
 }

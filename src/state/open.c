@@ -1,4 +1,6 @@
 #include "state/internal.h"
+#include "state/place.h"
+#include "state/transfer.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -14,8 +16,8 @@ static RgStore *store_new(
 {
 	RgStore *store = g_new0(RgStore, 1);
 	/* absolute: SQLite would treat "file:..." as a URI and ":memory:" as no file */
-	store->path = g_canonicalize_filename(path, NULL);
-	store->shown = g_strdup(path);
+	store->path = place_is_url(path) ? g_strdup("") : g_canonicalize_filename(path, NULL);
+	store->shown = rg_store_shown(path);
 	store->mode = mode;
 	store->migrations = migrations;
 	store->version = migrations_len;
@@ -35,7 +37,9 @@ void rg_store_close(RgStore *store)
 	g_assert(g_hash_table_size(store->locked) == 0);
 	g_hash_table_destroy(store->statements);
 	g_hash_table_destroy(store->locked);
+	g_clear_pointer(&store->told, g_hash_table_destroy);
 	sqlite3_close(store->db);
+	copy_close(store->copy);
 	g_free(store->path);
 	g_free(store->shown);
 	g_free(store);
@@ -243,17 +247,53 @@ static bool open_writing(RgStore *store, RgDiags *diags)
 	return check_pages(store, diags);
 }
 
+static bool open_place(
+	RgStore *store, const RgObjectStores *stores, const char *place, RgDiags *diags)
+{
+	if (place_is_url(place))
+		return open_memory(store, diags) && copy_open(store, place, stores, diags);
+	return (store->mode == RG_STORE_READ ? open_reading(store, diags)
+					     : open_writing(store, diags)) &&
+	       moved_check_file(store, diags);
+}
+
 RgStore *store_open_with(const char *path, RgStoreMode mode, const RgMigration *migrations,
 	unsigned migrations_len, RgDiags *diags)
 {
 	g_autoptr(RgStore) store = store_new(path, mode, migrations, migrations_len);
-	bool ok = mode == RG_STORE_READ ? open_reading(store, diags) : open_writing(store, diags);
-	return ok ? g_steal_pointer(&store) : NULL;
+	return open_place(store, NULL, path, diags) ? g_steal_pointer(&store) : NULL;
 }
 
-RgStore *rg_store_open(const char *path, RgStoreMode mode, RgDiags *diags)
+static RgStore *open_state(const RgObjectStores *stores, const char *place, RgStoreMode mode,
+	bool moves, RgDiags *diags)
 {
-	return store_open_with(path, mode, rg_state_migrations, rg_state_migrations_len, diags);
+	rg_store_has_password(place); /* so that it is never printed */
+	g_autoptr(RgStore) store =
+		store_new(place, mode, rg_state_migrations, rg_state_migrations_len);
+	store->moves = moves;
+	return open_place(store, stores, place, diags) ? g_steal_pointer(&store) : NULL;
+}
+
+RgStore *rg_store_open_in(
+	const RgObjectStores *stores, const char *place, RgStoreMode mode, RgDiags *diags)
+{
+	return open_state(stores, place, mode, false, diags);
+}
+
+RgStore *rg_store_open(const char *place, RgStoreMode mode, RgDiags *diags)
+{
+	return open_state(NULL, place, mode, false, diags);
+}
+
+RgStore *rg_store_open_moved(
+	const RgObjectStores *stores, const char *place, RgStoreMode mode, RgDiags *diags)
+{
+	return open_state(stores, place, mode, true, diags);
+}
+
+const char *store_place(const RgStore *store)
+{
+	return store->copy ? store->shown : store->path;
 }
 
 void rg_store_set_canceled(RgStore *store, bool (*canceled)(void *data), void *data)

@@ -11,7 +11,7 @@
 static bool differs(
 	RgStore *store, const char *cluster, const json_t *pools, bool *found, RgDiags *diags)
 {
-	if (!tx_begin_read(store, diags))
+	if (!copy_need(store, cluster, COPY_LIVE, diags) || !tx_begin_read(store, diags))
 		return false;
 	Sql q = sql_with(store,
 		"SELECT 1 FROM resources WHERE cluster = (SELECT id FROM clusters WHERE name = ?1)"

@@ -239,6 +239,7 @@ static bool read_tables(const Puller *puller, int64_t id, json_t *cluster)
 	return read_table(puller, &table_resources, id, cluster, NULL) &&
 	       read_table(puller, &table_identities, id, cluster, NULL) &&
 	       read_table(puller, &table_tombstones, id, cluster, NULL) &&
+	       read_table(puller, &table_hardware, id, cluster, NULL) &&
 	       read_table(puller, &table_lifetimes, id, cluster, NULL) &&
 	       read_table(puller, &table_runs, id, cluster, add_changes) &&
 	       read_table(puller, &table_journal, id, cluster, add_members);
@@ -258,8 +259,8 @@ static json_t *read_cluster(Puller *puller, const char *name)
 		cluster = read_row(puller, &q, cluster_columns);
 		id = sql_column_int(&q, 9);
 	}
-	if (!sql_ok(&q) || !cluster || !find_schema(puller, cluster) ||
-		!read_tables(puller, id, cluster))
+	if (!sql_ok(&q) || !cluster || !moved_check(puller->store, name, puller->diags) ||
+		!find_schema(puller, cluster) || !read_tables(puller, id, cluster))
 		return NULL;
 	return g_steal_pointer(&cluster);
 }
@@ -328,7 +329,7 @@ json_t *rg_state_pull(
 	json_object_set_new(document, "blobs", blobs);
 	Puller puller = {
 		.store = store, .redactor = redactor, .blobs = blobs, .read = read, .diags = diags};
-	if (!tx_begin_read(store, diags))
+	if (!copy_need(store, cluster, COPY_ALL, diags) || !tx_begin_read(store, diags))
 		return NULL;
 	bool ok = sums_check(store, SUMS_ALL, diags) && blobs_check(store, diags) &&
 		  read_clusters(&puller, cluster, clusters);

@@ -1,6 +1,7 @@
 /* A document replaces its clusters in the file: one transaction, after a copy. */
 #include "base/clock.h"
 #include "state/look.h"
+#include "state/sealed.h"
 #include "state/tables.h"
 
 /* A JSON number that the schema calls an integer may be written as 5.0. */
@@ -35,11 +36,29 @@ static bool bind_row(Sql *q, const Column *columns, const json_t *row, unsigned 
 	return true;
 }
 
-/* For a resource, kind, name and index follow from the address. */
-static bool insert_row(
+/* As it is written: a new reference, NULL and diagnostics. */
+static json_t *row_to_write(
 	RgStore *store, const Table *table, int64_t owner, const json_t *row, RgDiags *diags)
 {
+	const char *address = rg_json_str(row, "address", "");
+	json_t *outputs = NULL;
+	if (table != &table_resources || !sealed_is_secret(address))
+		return json_incref(rg_json_unconst(row));
+	bool ok = seal_outputs(
+		store, owner, address, json_object_get(row, "outputs"), &outputs, diags);
+	json_t *copy = ok ? json_copy(rg_json_unconst(row)) : NULL;
+	json_object_set_new(copy, "outputs", outputs ? outputs : json_null());
+	return copy;
+}
+
+/* For a resource, kind, name and index follow from the address. */
+static bool insert_row(
+	RgStore *store, const Table *table, int64_t owner, const json_t *given, RgDiags *diags)
+{
 	unsigned char hash[HASH_BYTES];
+	json_auto_t *row = row_to_write(store, table, owner, given, diags);
+	if (!row)
+		return false;
 	Sql q = sql_with(store, table->insert, diags, INT(owner));
 	bool bound = bind_row(&q, table->columns, row, hash);
 	g_autofree char *kind = NULL, *name = NULL;
@@ -51,6 +70,10 @@ static bool insert_row(
 		const SqlValue address[] = {TEXT(kind), TEXT(name), INT(index)};
 		for (size_t i = 0; i < G_N_ELEMENTS(address); i++)
 			sql_bind(&q, &address[i]);
+	}
+	if (table->has_id) {
+		const SqlValue id = new_row_id(store);
+		sql_bind(&q, &id);
 	}
 	return sql_run(&q) && bound;
 }
@@ -106,6 +129,7 @@ static bool clear(RgStore *store, const char *text, int64_t cluster, RgDiags *di
 static bool clear_cluster(RgStore *store, int64_t cluster, RgDiags *diags)
 {
 	if (!clear(store, "DELETE FROM lifetimes WHERE cluster = ?1", cluster, diags) ||
+		!clear(store, "DELETE FROM hardware WHERE cluster = ?1", cluster, diags) ||
 		!clear(store, "DELETE FROM resources WHERE cluster = ?1", cluster, diags) ||
 		!clear(store,
 			"DELETE FROM run_changes WHERE run IN"
@@ -123,7 +147,7 @@ static bool put_cluster(
 	const json_t *facts = json_object_get(cluster, "facts");
 	Sql q = sql_with(store,
 		"INSERT INTO clusters (name, lineage, serial, provider, region, config, facts,"
-		" history_from_s, account) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)"
+		" history_from_s, account, id) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)"
 		" ON CONFLICT (name) DO"
 		" UPDATE SET lineage = ?2, serial = ?3, provider = ?4, region = ?5, config = ?6,"
 		" facts = ?7, history_from_s = ?8, account = coalesce(?9, account) RETURNING id",
@@ -132,7 +156,8 @@ static bool put_cluster(
 		TEXT(rg_json_str(cluster, "provider", "")),
 		TEXT(rg_json_str(cluster, "region", "")), JSON(json_object_get(cluster, "config")),
 		JSON(json_is_null(facts) ? NULL : facts), INT(number(cluster, "history_from_s")),
-		TEXT(rg_json_str(cluster, "account", NULL))); /* older documents have none */
+		TEXT(rg_json_str(cluster, "account", NULL)), /* older documents have none */
+		new_row_id(store));
 	*id = 0;
 	return sql_first_int(q, id) && *id != 0;
 }
@@ -140,7 +165,8 @@ static bool put_cluster(
 static bool replace_cluster(
 	RgStore *store, const json_t *cluster, int64_t serial, int64_t *id, RgDiags *diags)
 {
-	return put_cluster(store, cluster, serial, id, diags) && clear_cluster(store, *id, diags) &&
+	return sealed_check_document(store, cluster, diags) &&
+	       put_cluster(store, cluster, serial, id, diags) && clear_cluster(store, *id, diags) &&
 	       insert_table(store, &table_resources, *id, cluster, diags) &&
 	       insert_table(store, &table_identities, *id, cluster, diags) &&
 	       insert_table(store, &table_tombstones, *id, cluster, diags) &&
@@ -148,6 +174,7 @@ static bool replace_cluster(
 		       "DELETE FROM tombstones WHERE cluster = ?1 AND id IN"
 		       " (SELECT cloud_id FROM resources WHERE cluster = ?1)",
 		       *id, diags) &&
+	       insert_table(store, &table_hardware, *id, cluster, diags) &&
 	       insert_table(store, &table_lifetimes, *id, cluster, diags) &&
 	       insert_runs(store, *id, cluster, diags);
 }
@@ -185,11 +212,7 @@ static bool push_all(RgStore *store, const json_t *document, const json_t *repor
 			!note_forced(store, id, report, meta, diags))
 			return false;
 	}
-	Sql q = sql_new(store,
-		"DELETE FROM blobs WHERE NOT EXISTS (SELECT 1 FROM resources WHERE attrs = sha256)"
-		" AND NOT EXISTS (SELECT 1 FROM journal_members WHERE attrs = sha256)",
-		diags);
-	return sql_run(&q);
+	return blobs_purge(store, diags);
 }
 
 /* Suffix of the file's name; the time distinguishes several copies. */
@@ -221,6 +244,8 @@ static bool any_changed(const json_t *reports)
 static bool keep_copy(RgStore *store, char **backup, RgDiags *diags)
 {
 	int64_t clusters = 0;
+	if (store->copy) /* the server has its own backups */
+		return true;
 	if (sql_first_int(sql_new(store, "SELECT count(*) FROM clusters", diags), &clusters) &&
 		clusters == 0)
 		return true;
@@ -240,7 +265,7 @@ json_t *rg_state_push(RgStore *store, const json_t *document, bool force, const 
 	json_array_foreach (json_object_get(document, "clusters"), i, cluster)
 		store_check_writer(store, rg_json_str(cluster, "name", ""));
 	*backup = NULL;
-	if (!tx_begin(store, diags))
+	if (!copy_need(store, NULL, COPY_ALL, diags) || !tx_begin(store, diags))
 		return NULL;
 	json_auto_t *reports = look(store, document, force, diags);
 	bool ok = reports != NULL;

@@ -336,7 +336,7 @@ json_t *look(RgStore *store, const json_t *document, bool force, RgDiags *diags)
 
 json_t *rg_state_push_look(RgStore *store, const json_t *document, bool force, RgDiags *diags)
 {
-	if (!tx_begin_read(store, diags))
+	if (!copy_need(store, NULL, COPY_ALL, diags) || !tx_begin_read(store, diags))
 		return NULL;
 	json_t *reports =
 		sums_check(store, SUMS_ALL, diags) ? look(store, document, force, diags) : NULL;

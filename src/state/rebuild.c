@@ -8,12 +8,13 @@ static bool insert_cluster(RgStore *store, const RgRebuilt *rebuilt, int64_t *id
 	json_auto_t *no_config = json_object();
 	Sql q = sql_with(store,
 		"INSERT INTO clusters (name, lineage, serial, provider, region, config, facts,"
-		" history_from_s, account) VALUES (?1, ?2, 1, ?3, ?4, ?5, ?6, ?7, ?8)"
+		" history_from_s, account, id) VALUES (?1, ?2, 1, ?3, ?4, ?5, ?6, ?7, ?8, ?9)"
 		" ON CONFLICT DO NOTHING"
 		" RETURNING id",
 		diags, TEXT(rebuilt->cluster), TEXT(rebuilt->lineage), TEXT(rebuilt->provider),
 		TEXT(rebuilt->region), JSON(rebuilt->config ? rebuilt->config : no_config),
-		JSON(rebuilt->facts), INT(rg_clock_now_s()), TEXT(rebuilt->account));
+		JSON(rebuilt->facts), INT(rg_clock_now_s()), TEXT(rebuilt->account),
+		new_row_id(store));
 	*id = 0;
 	if (!sql_first_int(q, id))
 		return false;
@@ -56,7 +57,7 @@ bool rg_store_rebuild(RgStore *store, const RgRebuilt *rebuilt, RgDiags *diags)
 {
 	store_check_writer(store, rebuilt->cluster);
 	int64_t id;
-	if (!tx_begin(store, diags))
+	if (!copy_need(store, rebuilt->cluster, COPY_LIVE, diags) || !tx_begin(store, diags))
 		return false;
 	bool ok = insert_cluster(store, rebuilt, &id, diags) &&
 		  insert_all(store, rebuilt, id, diags) &&

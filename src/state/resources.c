@@ -57,21 +57,26 @@ bool resource_insert(RgStore *store, int64_t cluster, const RgResource *resource
 			depends_on = json_array();
 		json_array_append_new(depends_on, json_string(resource->depends_on[i]));
 	}
+	json_auto_t *outputs = NULL;
+	if (!seal_outputs(store, cluster, resource->address, rg_resource_outputs(resource),
+		    &outputs, diags))
+		return false;
 	Sql q = sql_with(store,
 		"INSERT INTO resources (cluster, address, kind, name, idx, pool, cloud_id,"
 		" ownership, attrs, outputs, depends_on, origin, pin, generation, created_s,"
-		" updated_s, marked, joined) VALUES (?1, ?2, ?3, ?4, nullif(?5, -1), ?6, ?7, ?8, "
+		" updated_s, marked, joined, id) VALUES (?1, ?2, ?3, ?4, nullif(?5, -1), ?6, ?7, "
+		"?8, "
 		"?9,"
-		" ?10, ?11, ?12, ?13, ?14, ?15, ?15, ?16, ?17)",
+		" ?10, ?11, ?12, ?13, ?14, ?15, ?15, ?16, ?17, ?18)",
 		diags, INT(cluster), TEXT(resource->address), TEXT(resource->kind),
 		TEXT(resource->name), INT(resource->index), TEXT(resource->group),
-		TEXT(resource->id), TEXT(ownership), HASH(attrs),
-		JSON(rg_resource_outputs(resource)), JSON(depends_on), TEXT(resource->origin),
-		JSON(resource->pin), INT(resource->generation), INT(rg_clock_now_s()),
+		TEXT(resource->id), TEXT(ownership), HASH(attrs), JSON(outputs), JSON(depends_on),
+		TEXT(resource->origin), JSON(resource->pin), INT(resource->generation),
+		INT(rg_clock_now_s()),
 		TEXT(resource->mismarked ? resource->marked_as
 			: resource->id	 ? resource->address
 					 : NULL),
-		JSON(resource->joined));
+		JSON(resource->joined), new_row_id(store));
 	return sql_run(&q) &&
 	       lifetime_begin(
 		       store, cluster, sqlite3_last_insert_rowid(store->db), resource, diags) &&
@@ -105,13 +110,16 @@ bool resource_find_attrs(RgStore *store, int64_t cluster, const char *address, u
 static bool update(RgStore *store, int64_t cluster, const RgResource *news,
 	const unsigned char *attrs, RgDiags *diags)
 {
+	json_auto_t *outputs = NULL;
+	if (!seal_outputs(store, cluster, news->address, news->outputs_json, &outputs, diags))
+		return false;
 	return sql_do(store,
 		"UPDATE resources SET attrs = coalesce(?3, attrs), outputs = coalesce(?4, outputs),"
 		" pin = coalesce(?5, pin), updated_s = max(?6, updated_s + 1),"
 		" marked = CASE WHEN ?3 IS NULL OR cloud_id IS NULL THEN marked ELSE address END,"
 		" updating = CASE WHEN ?3 IS NULL THEN updating ELSE 0 END"
 		" WHERE cluster = ?1 AND address = ?2",
-		diags, INT(cluster), TEXT(news->address), HASH(attrs), JSON(news->outputs_json),
+		diags, INT(cluster), TEXT(news->address), HASH(attrs), JSON(outputs),
 		JSON(news->pin), INT(rg_clock_now_s()));
 }
 
@@ -257,8 +265,9 @@ bool rg_store_joined(
 	bool ok = true;
 	for (size_t i = 0; i < n && ok; i++)
 		ok = sql_do(store,
-			"UPDATE resources SET joined = ?3 WHERE cluster = ?1 AND address = ?2",
-			diags, INT(id), TEXT(joined[i].address), JSON(joined[i].what));
+			     "UPDATE resources SET joined = ?3 WHERE cluster = ?1 AND address = ?2",
+			     diags, INT(id), TEXT(joined[i].address), JSON(joined[i].what)) &&
+		     hardware_clear(store, id, joined[i].address, diags);
 	return tx_end(store, ok, diags);
 }
 

@@ -1,5 +1,5 @@
 #include "base/clock.h"
-#include "state/internal.h"
+#include "state/sealed.h"
 #include <errno.h>
 #include <string.h>
 #include <sys/random.h>
@@ -30,10 +30,10 @@ static bool insert_cluster(
 		return false;
 	Sql q = sql_with(store,
 		"INSERT INTO clusters (name, lineage, serial, provider, region, config, facts,"
-		" account) VALUES (?1, ?2, 1, ?3, ?4, ?5, ?6, ?7) RETURNING id",
+		" account, id) VALUES (?1, ?2, 1, ?3, ?4, ?5, ?6, ?7, ?8) RETURNING id",
 		diags, TEXT(begin->cluster), TEXT(*lineage), TEXT(begin->provider),
 		TEXT(begin->region), JSON(begin->config ? begin->config : no_config),
-		JSON(begin->facts), TEXT(begin->account));
+		JSON(begin->facts), TEXT(begin->account), new_row_id(store));
 	return sql_first_int(q, id);
 }
 
@@ -88,7 +88,15 @@ static bool ensure_cluster(
 		return false;
 	if (*id == 0)
 		return insert_cluster(store, begin, id, lineage, diags);
-	return check_place(store, begin, *id, diags) && update_cluster(store, begin, *id, diags);
+	return moved_check(store, begin->cluster, diags) && check_place(store, begin, *id, diags) &&
+	       update_cluster(store, begin, *id, diags);
+}
+
+/* Of a state that was not sealed until now. */
+static bool seal_rest(RgStore *store, int64_t cluster, RgDiags *diags)
+{
+	size_t n;
+	return !rg_keys_id(store->keys) || reseal_cluster(store, cluster, RESEAL_CLEAR, &n, diags);
 }
 
 bool purge_tombstones(RgStore *store, int64_t cluster, RgDiags *diags)
@@ -103,10 +111,10 @@ static bool insert_run(RgStore *store, int64_t cluster, const char *run_id, cons
 {
 	json_auto_t *no_meta = json_object();
 	Sql q = sql_with(store,
-		"INSERT INTO runs (id, cluster, started_s, meta) VALUES (?1, ?2, ?3, ?4)"
+		"INSERT INTO runs (id, cluster, started_s, meta, seq) VALUES (?1, ?2, ?3, ?4, ?5)"
 		" RETURNING seq",
 		diags, TEXT(run_id), INT(cluster), INT(rg_clock_now_s()),
-		JSON(meta ? meta : no_meta));
+		JSON(meta ? meta : no_meta), new_row_id(store));
 	return sql_first_int(q, seq);
 }
 
@@ -116,10 +124,12 @@ static bool begin_run(
 	int64_t cluster, seq = 0;
 	*run_id = random_hex(8, diags);
 	*lineage = NULL;
-	if (!*run_id || !tx_begin(store, diags))
+	if (!*run_id || !copy_need(store, begin->cluster, COPY_LIVE, diags) ||
+		!tx_begin(store, diags))
 		return false;
 	bool ok =
 		ensure_cluster(store, begin, &cluster, lineage, diags) &&
+		seal_rest(store, cluster, diags) &&
 		/* we hold the lock, so a run without an end is one whose process died */
 		sql_do(store,
 			"UPDATE runs SET outcome = 'interrupted' WHERE cluster = ?1"
@@ -194,11 +204,33 @@ bool run_insert_done(RgStore *store, int64_t cluster, const json_t *meta, RgDiag
 bool run_note(RgStore *store, int64_t cluster, const char *address, const char *action,
 	const char *outcome, RgDiags *diags)
 {
+	return run_note_node(store, cluster, address, action, outcome, NULL, diags);
+}
+
+/* What the node is, of all that its pin has. */
+static json_t *node_of(const json_t *pin)
+{
+	static const char *const members[] = {"instance_type", "zone", "market"};
+	if (!json_object_get(pin, "instance_type"))
+		return NULL;
+	json_t *node = json_object();
+	for (size_t i = 0; i < G_N_ELEMENTS(members); i++) {
+		json_t *value = json_object_get(pin, members[i]);
+		if (value)
+			json_object_set(node, members[i], value);
+	}
+	return node;
+}
+
+bool run_note_node(RgStore *store, int64_t cluster, const char *address, const char *action,
+	const char *outcome, const json_t *pin, RgDiags *diags)
+{
+	json_auto_t *node = node_of(pin);
 	if (store->run == 0 || store->run_cluster != cluster)
 		return true;
 	return sql_do(store,
-		"INSERT INTO run_changes (run, address, action, outcome, at_s)"
-		" VALUES (?1, ?2, ?3, ?4, ?5)",
+		"INSERT INTO run_changes (run, address, action, outcome, at_s, node, seq)"
+		" VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
 		diags, INT(store->run), TEXT(address), TEXT(action), TEXT(outcome),
-		INT(rg_clock_now_s()));
+		INT(rg_clock_now_s()), JSON(node), new_row_id(store));
 }

@@ -150,7 +150,30 @@ static const char v6[] = "ALTER TABLE clusters ADD COLUMN account TEXT;";
  * not awaited: they may have booted with scripts that report nothing. */
 static const char v7[] = "ALTER TABLE resources ADD COLUMN joined TEXT;";
 
-const RgMigration rg_state_migrations[] = {{v1}, {v2}, {v3}, {v4}, {v5}, {v6}, {v7}};
+/* Version 8: GPUs that failed (hardware.c), one row for each machine that had them. */
+static const char v8[] = "CREATE TABLE hardware ("
+			 " cluster INTEGER NOT NULL REFERENCES clusters(id),"
+			 " gpu TEXT NOT NULL,"
+			 " cloud_id TEXT NOT NULL,"
+			 " serial TEXT,"
+			 " address TEXT NOT NULL,"
+			 " instance_type TEXT,"
+			 " zone TEXT,"
+			 " code INTEGER,"
+			 " reason TEXT NOT NULL,"
+			 " run TEXT,"
+			 " failed_s INTEGER NOT NULL,"
+			 " PRIMARY KEY (cluster, gpu, cloud_id)"
+			 ") STRICT, WITHOUT ROWID;";
+
+/* Version 9: the type, zone and market of a node that a change was about (JSON). */
+static const char v9[] = "ALTER TABLE run_changes ADD COLUMN node TEXT;";
+
+/* Version 10: clusters that are in another store (moved.c, JSON). */
+static const char v10[] = "ALTER TABLE clusters ADD COLUMN moved TEXT;";
+
+const RgMigration rg_state_migrations[] = {
+	{v1}, {v2}, {v3}, {v4}, {v5}, {v6}, {v7}, {v8}, {v9}, {v10}};
 const unsigned rg_state_migrations_len = G_N_ELEMENTS(rg_state_migrations);
 
 static bool read_int(sqlite3 *db, const char *text, int64_t *value)
@@ -220,8 +243,8 @@ static bool execute(RgStore *store, const char *text, RgDiags *diags)
 /* Damaged rows must not get a new sum. */
 static bool migrate_from(RgStore *store, unsigned from, RgDiags *diags)
 {
-	bool ok =
-		from < SUMS_VERSION || from >= store->version || sums_check(store, SUMS_ALL, diags);
+	bool ok = from < SUMS_VERSION || from >= store->version ||
+		  sums_check(store, sums_of_version(from), diags);
 	for (unsigned i = from; ok && i < store->version; i++)
 		ok = execute(store, store->migrations[i].sql, diags);
 	return ok && (from >= store->version || sums_renew(store, diags));

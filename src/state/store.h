@@ -3,20 +3,37 @@
  * file. Times are Unix seconds. */
 #pragma once
 #include "resource/resource.h"
+#include "seal/seal.h"
 
 typedef struct RgStore RgStore;
+typedef struct RgObjectStores RgObjectStores; /* remote/objects.h */
 
 typedef enum { RG_STORE_READ, RG_STORE_WRITE } RgStoreMode;
 
-/* READ: a missing file is an empty state, an older schema is migrated in memory. WRITE: creates
- * folder and file (0600), migrates in the file (after copying it to PATH.vN.bak). NULL and state.*
- * diagnostics. */
-RgStore *rg_store_open(const char *path, RgStoreMode mode, RgDiags *diags);
+/* A place is the path of a file, or the URL of a store elsewhere (postgres://...). The name to
+ * print, log and plan with, without user, password and options; g_free it. */
+char *rg_store_shown(const char *place);
+bool rg_store_is_file(const char *place);
+/* Whether its URL has one. It is registered with rg_redact_add. */
+bool rg_store_has_password(const char *place);
+
+/* `place`: see above. READ: a missing file is an empty state, an older schema is migrated in
+ * memory. WRITE: creates folder and file (0600), migrates in the file (after copying it to
+ * PATH.vN.bak). NULL and state.* diagnostics. */
+RgStore *rg_store_open(const char *place, RgStoreMode mode, RgDiags *diags);
+/* The same, also for the URLs of stores of objects. */
+RgStore *rg_store_open_in(
+	const RgObjectStores *stores, const char *place, RgStoreMode mode, RgDiags *diags);
 void rg_store_close(RgStore *store);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(RgStore, rg_store_close)
 /* Creates the folder of the state at `path` if it is missing, 0700 whatever the umask, with a
  * .gitignore that excludes it from git; errno on false. Opening for writing does this too. */
 bool rg_store_make_folder(const char *path);
+/* Ends the lock with this id, of a run that is dead: it can write nothing more. *cluster: whose it
+ * was (g_free). */
+bool rg_store_unlock(RgStore *store, const char *id, char **cluster, RgDiags *diags);
+/* Borrowed, and NULL without this: secrets are sealed with the first one, and read with any. */
+void rg_store_set_keys(RgStore *store, const RgKeys *keys);
 /* Polled while rg_lock_take waits: true ends the waiting as if the time were up. */
 void rg_store_set_canceled(RgStore *store, bool (*canceled)(void *data), void *data);
 
@@ -41,6 +58,9 @@ typedef struct {
 } RgJournalRow;
 void rg_journal_row_free(RgJournalRow *row);
 
+/* Clouds repair a machine, or stop using it, within days to weeks. */
+#define RG_HARDWARE_DAYS 30
+
 /* Everything about one cluster that a plan needs, read in one transaction. */
 typedef struct {
 	char *cluster;
@@ -53,12 +73,22 @@ typedef struct {
 	RgResourceSet *recorded; /* READY rows as PRESENT, members of open rows as RG_PENDING */
 	GPtrArray *journal;	 /* RgJournalRow* */
 	GHashTable *tombstones;	 /* char* id -> itself: removed less than an hour ago */
+	/* GPUs that failed in the last RG_HARDWARE_DAYS days, the first one first: [{"gpu": its
+	 * UUID, "id": of the machine, "address", "serial", "instance_type", "zone", "code": exit
+	 * status of its script, "run" (each of these may be null), "reason", "failed_s"}]; a GPU
+	 * that came back on another machine has a row for each */
+	json_t *hardware;
+	/* the fingerprint of a key that was not given: values of secrets are objects that only say
+	 * that there is one, and inputs of open creations are empty; NULL: everything is here */
+	char *sealed;
 } RgSnapshot;
 void rg_snapshot_free(RgSnapshot *snapshot);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(RgSnapshot, rg_snapshot_free)
 
 /* Never NULL unless the file is broken; an unknown cluster gives an empty snapshot. */
 RgSnapshot *rg_store_load(RgStore *store, const char *cluster, RgDiags *diags);
+/* Whether secrets of it are sealed: then an error says that `what` needs them. */
+bool rg_snapshot_refuse_sealed(const RgSnapshot *snapshot, const char *what, RgDiags *diags);
 /* Pins for fit (src/fit/fit.h) from a snapshot: {"facts", "nodes"}; new reference. */
 json_t *rg_snapshot_pins(const RgSnapshot *snapshot);
 /* Adds the pin of a node that has no record. */
@@ -69,7 +99,9 @@ GStrv rg_store_clusters(RgStore *store, RgDiags *diags); /* names, sorted; g_str
  * begin_run's meta, "changes": {"create": n, "failed": n}}] */
 json_t *rg_store_runs(RgStore *store, const char *cluster, RgDiags *diags);
 /* [{"address", "action": "create" | "update" | "delete" | "adopt" | "forget" | "import" | "move",
- * "outcome": "done" | "failed", "at_s"}] in the order in which they ended. */
+ * "outcome": "done" | "failed", "at_s",
+ * "node" (of a node's create: "instance_type", "zone", "market")}] in the order in which they
+ * ended. */
 json_t *rg_store_run_changes(RgStore *store, const char *run_id, RgDiags *diags);
 
 /* The costs of each node over time, in the order of their start, for all that existed after
@@ -145,13 +177,19 @@ bool rg_store_leaving(RgStore *store, const char *cluster, const char *const *ad
  * reported values, a view that equals the record may be old. rg_store_record clears it. */
 bool rg_store_updating(RgStore *store, const char *cluster, const char *const *addresses, size_t n,
 	bool updating, RgDiags *diags);
-/* These nodes joined Ray, as in RgResource.joined; this is not a change of the resource. */
+/* These nodes joined Ray, as in RgResource.joined; this is not a change of the resource. Their
+ * machines have no bad GPU any more. */
 typedef struct {
 	const char *address;
 	const json_t *what;
 } RgJoined;
 bool rg_store_joined(
 	RgStore *store, const char *cluster, const RgJoined *joined, size_t n, RgDiags *diags);
+/* GPUs failed on machines: rows of RgSnapshot.hardware without run and time. */
+bool rg_store_hardware_failed(
+	RgStore *store, const char *cluster, const json_t *rows, RgDiags *diags);
+/* Forgets a GPU, by its UUID or serial number. */
+bool rg_store_hardware_forget(RgStore *store, const char *cluster, const char *gpu, RgDiags *diags);
 /* The resources are gone: rows deleted, ids kept as tombstones, generation advances. */
 bool rg_store_removed(RgStore *store, const char *cluster, const char *const *addresses, size_t n,
 	RgDiags *diags);
@@ -161,6 +199,9 @@ bool rg_store_gone(RgStore *store, const char *cluster, const char *const *addre
 /* A core resource (raygpu.secret) with its desired attributes: the value is kept in outputs. */
 bool rg_store_put_secret(RgStore *store, const char *cluster, const char *address,
 	const json_t *attrs, const char *value, RgDiags *diags);
+/* All secrets of the cluster are sealed with the current key, in one transaction; `open`: none is
+ * sealed any more. *n: of how many values that was not so. */
+bool rg_store_rekey(RgStore *store, const char *cluster, bool open, size_t *n, RgDiags *diags);
 /* `state rm`: forgets the record, does not touch the cloud. */
 bool rg_store_forget(RgStore *store, const char *cluster, const char *address, RgDiags *diags);
 

@@ -1,4 +1,4 @@
-#include "state/internal.h"
+#include "state/copy.h"
 #include <string.h>
 #include <xxhash.h>
 
@@ -26,12 +26,23 @@ static const Summed summed[SUM_TABLES] = {
 	SUMMED("resources", "generation"),
 	SUMMED("identities", "generation"),
 	SUMMED("tombstones", "removed_s"),
+	SUMMED("hardware", "failed_s"),
 	SUMMED("journal", "kind"),
 	SUMMED("journal_members", "place"),
 	SUMMED("lifetimes", "address"),
 	SUMMED("runs", "meta"),
 	SUMMED("run_changes", "action"),
 };
+
+const char *sums_table_name(SumTable table)
+{
+	return summed[table].name;
+}
+
+unsigned sums_of_version(unsigned version)
+{
+	return version < 8 ? SUMS_ALL & ~(1u << SUM_HARDWARE) : SUMS_ALL;
+}
 
 static uint64_t add_word(uint64_t sum, uint64_t word)
 {
@@ -74,10 +85,14 @@ static void on_change(void *data, sqlite3 *db, int operation, const char *schema
 	for (size_t i = 0; i < SUM_TABLES; i++) {
 		if (!g_str_equal(summed[i].name, table))
 			continue;
+		uint64_t delta = 0;
 		if (operation != SQLITE_INSERT)
-			store->sums[i] -= changed_row(store, sqlite3_preupdate_old);
+			delta -= changed_row(store, sqlite3_preupdate_old);
 		if (operation != SQLITE_DELETE)
-			store->sums[i] += changed_row(store, sqlite3_preupdate_new);
+			delta += changed_row(store, sqlite3_preupdate_new);
+		store->sums[i] += delta;
+		if (store->copy)
+			changes_record(store, i, operation, delta);
 	}
 }
 
@@ -126,6 +141,8 @@ static bool keep(RgStore *store, size_t table, uint64_t sum, RgDiags *diags)
 bool sums_write(RgStore *store, RgDiags *diags)
 {
 	bool ok = true, found;
+	if (store->copy) /* the store keeps one for each cluster (changes.c) */
+		return true;
 	for (size_t i = 0; i < SUM_TABLES && ok; i++) {
 		uint64_t sum = 0;
 		if (store->sums[i] == 0 && !store->sums_failed)
@@ -184,6 +201,8 @@ static bool check_table(RgStore *store, size_t table, RgDiags *diags)
 
 bool sums_check(RgStore *store, unsigned tables, RgDiags *diags)
 {
+	if (store->copy) /* compared when it was loaded */
+		return true;
 	int64_t moment = 0; /* changes with every change of the file, by us or by others */
 	if (!sql_first_int(sql_new(store, "PRAGMA data_version", diags), &moment))
 		return false;

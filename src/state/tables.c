@@ -29,9 +29,11 @@ const Table table_resources = {"resources",
 	" joined FROM resources WHERE cluster = ?1 ORDER BY kind, name, idx",
 	"INSERT INTO resources (cluster, address, cloud_id, pool, ownership, attrs, outputs,"
 	" depends_on, origin, pin, generation, marked, protect, leaving, updating, created_s,"
-	" updated_s, schema_version, joined, kind, name, idx) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7,"
-	" ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, nullif(?22, -1))",
-	resource_columns};
+	" updated_s, schema_version, joined, kind, name, idx, id) VALUES (?1, ?2, ?3, ?4, ?5, ?6, "
+	"?7,"
+	" ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, nullif(?22, -1),"
+	" ?23)",
+	resource_columns, true};
 
 static const Column identity_columns[] = {
 	{COLUMN_TEXT, "address"},
@@ -60,6 +62,28 @@ const Table table_tombstones = {"tombstones",
 	" ON CONFLICT DO UPDATE SET removed_s = max(removed_s, excluded.removed_s)",
 	tombstone_columns};
 
+static const Column hardware_columns[] = {
+	{COLUMN_TEXT, "gpu"},
+	{COLUMN_TEXT, "id"},
+	{COLUMN_TEXT, "serial"},
+	{COLUMN_TEXT, "address"},
+	{COLUMN_TEXT, "instance_type"},
+	{COLUMN_TEXT, "zone"},
+	{COLUMN_INT, "code"},
+	{COLUMN_TEXT, "reason"},
+	{COLUMN_TEXT, "run"},
+	{COLUMN_INT, "failed_s"},
+	{COLUMN_END, NULL},
+};
+
+const Table table_hardware = {"hardware",
+	"SELECT gpu, cloud_id, serial, address, instance_type, zone, code, reason, run, failed_s"
+	" FROM hardware WHERE cluster = ?1 ORDER BY gpu, cloud_id",
+	"INSERT INTO hardware (cluster, gpu, cloud_id, serial, address, instance_type, zone, code,"
+	" reason, run, failed_s) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)"
+	" ON CONFLICT DO NOTHING",
+	hardware_columns};
+
 static const Column lifetime_columns[] = {
 	{COLUMN_TEXT, "address"},
 	{COLUMN_TEXT, "resource"},
@@ -78,9 +102,9 @@ const Table table_lifetimes = {"lifetimes",
 	" l.ending FROM lifetimes l LEFT JOIN resources r ON r.id = l.resource"
 	" WHERE l.cluster = ?1 ORDER BY l.id",
 	"INSERT INTO lifetimes (cluster, address, resource, pool, cloud_id, pin, labels, began_s,"
-	" ended_s, ending) VALUES (?1, ?2, (SELECT id FROM resources WHERE cluster = ?1 AND"
-	" address = ?3), ?4, ?5, ?6, ?7, ?8, ?9, ?10)",
-	lifetime_columns};
+	" ended_s, ending, id) VALUES (?1, ?2, (SELECT id FROM resources WHERE cluster = ?1 AND"
+	" address = ?3), ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)",
+	lifetime_columns, true};
 
 static const Column run_columns[] = {
 	{COLUMN_TEXT, "id"},
@@ -94,20 +118,21 @@ static const Column run_columns[] = {
 const Table table_runs = {"runs",
 	"SELECT id, started_s, ended_s, outcome, meta, seq FROM runs WHERE cluster = ?1"
 	" ORDER BY seq",
-	"INSERT INTO runs (cluster, id, started_s, ended_s, outcome, meta)"
-	" VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
-	run_columns};
+	"INSERT INTO runs (cluster, id, started_s, ended_s, outcome, meta, seq)"
+	" VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
+	run_columns, true};
 
 static const Column change_columns[] = {
 	{COLUMN_TEXT, "address"},
 	{COLUMN_TEXT, "action"},
 	{COLUMN_TEXT, "outcome"},
 	{COLUMN_INT, "at_s"},
+	{COLUMN_JSON, "node"},
 	{COLUMN_END, NULL},
 };
 
 const Table table_changes = {"changes",
-	"SELECT address, action, outcome, at_s FROM run_changes WHERE run = ?1 ORDER BY seq",
-	"INSERT INTO run_changes (run, address, action, outcome, at_s)"
-	" VALUES (?1, ?2, ?3, ?4, ?5)",
-	change_columns};
+	"SELECT address, action, outcome, at_s, node FROM run_changes WHERE run = ?1 ORDER BY seq",
+	"INSERT INTO run_changes (run, address, action, outcome, at_s, node, seq)"
+	" VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
+	change_columns, true};

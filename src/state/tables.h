@@ -24,10 +24,11 @@ typedef struct {
 	const char *key; /* of the list in the owner's object */
 	const char *select, *insert;
 	const Column *columns;
+	bool has_id; /* insert: new_row_id is the last parameter */
 } Table;
 
 extern const Table table_resources; /* insert: kind, name and index (-1: none) follow */
-extern const Table table_identities, table_tombstones, table_lifetimes;
+extern const Table table_identities, table_tombstones, table_lifetimes, table_hardware;
 extern const Table table_runs;	  /* select: its row follows */
 extern const Table table_changes; /* of a run */
 

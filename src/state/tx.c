@@ -1,4 +1,4 @@
-#include "state/internal.h"
+#include "state/copy.h"
 
 void store_check_thread(const RgStore *store)
 {
@@ -84,7 +84,7 @@ bool tx_begin(RgStore *store, RgDiags *diags)
 {
 	int64_t version;
 	store_check_writer(store, NULL);
-	if (!simple(store, "BEGIN IMMEDIATE", diags))
+	if (!copy_begin(store, diags) || !simple(store, "BEGIN IMMEDIATE", diags))
 		return false;
 	sums_begin(store);
 	int rc = read_version(store, &version);
@@ -96,7 +96,10 @@ bool tx_begin(RgStore *store, RgDiags *diags)
 
 bool tx_end(RgStore *store, bool ok, RgDiags *diags)
 {
-	ok = ok && sums_write(store, diags) && simple(store, "COMMIT", diags);
+	ok = ok && sums_write(store, diags) && (!store->copy || changes_commit(store, diags)) &&
+	     simple(store, "COMMIT", diags);
+	if (store->copy)
+		changes_end(store->copy);
 	rollback(store);
 	return ok;
 }
@@ -104,7 +107,7 @@ bool tx_end(RgStore *store, bool ok, RgDiags *diags)
 bool tx_begin_cluster(RgStore *store, const char *cluster, int64_t *id, RgDiags *diags)
 {
 	store_check_writer(store, cluster);
-	if (!tx_begin(store, diags))
+	if (!copy_need(store, cluster, COPY_LIVE, diags) || !tx_begin(store, diags))
 		return false;
 	*id = 0;
 	if (!sql_first_int(
@@ -112,6 +115,8 @@ bool tx_begin_cluster(RgStore *store, const char *cluster, int64_t *id, RgDiags 
 			    "UPDATE clusters SET serial = serial + 1 WHERE name = ?1 RETURNING id",
 			    diags, TEXT(cluster)),
 		    id))
+		return tx_end(store, false, diags);
+	if (*id != 0 && !moved_check(store, cluster, diags))
 		return tx_end(store, false, diags);
 	if (*id != 0)
 		return true;

@@ -83,7 +83,8 @@ SIZE(rgp_host, 120);
 AT(rgp_args, size, 0);
 AT(rgp_args, flags, 4);
 AT(rgp_args, input, 8);
-SIZE(rgp_args, 24);
+AT(rgp_args, content, 24);
+SIZE(rgp_args, 40);
 
 AT(rgp_provider, size, 0);
 AT(rgp_provider, abi_major, 4);
@@ -107,7 +108,14 @@ AT(rgp_provider, reveal, 128);
 AT(rgp_provider, account, 136);
 AT(rgp_provider, console, 144);
 AT(rgp_provider, permissions, 152);
-SIZE(rgp_provider, 160);
+AT(rgp_provider, blocks, 160);
+AT(rgp_provider, health, 168);
+AT(rgp_provider, export_form, 176);
+AT(rgp_provider, blob_get, 184);
+AT(rgp_provider, blob_put, 192);
+AT(rgp_provider, blob_delete, 200);
+AT(rgp_provider, blob_list, 208);
+SIZE(rgp_provider, 216);
 
 int main(void)
 {

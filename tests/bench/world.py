@@ -15,7 +15,7 @@ from sim_server import Sim
 
 PAGE = 1000  # EC2's maximum
 BATCH = 1000
-SHAPES = ('A100:8', 'V100:8', 'T4:1', 'T4:4', 'A10G:4')
+SHAPES = ('A100:8', 'V100-32GB:8', 'T4:1', 'T4:4', 'A10G:4')
 POOLS = [(f'pool{i}', SHAPES[i % len(SHAPES)]) for i in range(10)]
 HEAD = '<?xml version="1.0" encoding="UTF-8"?>\n'
 
@@ -141,7 +141,7 @@ class World:
     def templates(self):
         """{name: the record of its one instance with {id} {ip} {host} {eni} {vol} {place} {indexes}}"""
         out = {}
-        for text in re.findall(r'<item><instanceId>.*?</networkInterfaceSet></item>', self.answers['DescribeInstances']):
+        for text in re.findall(r'<item><instanceId>.*?</item>(?=</instancesSet>)', self.answers['DescribeInstances']):
             def value(pattern, text=text):
                 return re.search(pattern, text).group(1)
             name = value(r'<key>raygpu:name</key><value>([^<]*)<')

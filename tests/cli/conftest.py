@@ -1,11 +1,15 @@
 """Fixtures of most whole-program tests: an EC2 per test, whose machines start and stop immediately, and a user's
 folder that uses it. A file with other needs has its own fixtures, `home` often based on this one."""
 import os
+import signal
 
 import iam_policy
 import pytest
 from program import Home
 from sim_server import Sim
+
+# A shell without job control starts what it runs in the background with SIGINT ignored, and programs inherit that.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture

@@ -101,7 +101,7 @@ class Needs:
             role = (profile.get('Name') or profile['Arn']).rsplit('/', 1)[-1]
             self.add('iam:PassRole', f'arn:{self.partition}:iam::{ACCOUNT}:role/{role}',
                      {'iam:PassedToService': 'ec2.amazonaws.com' + ('.cn' if self.partition == 'aws-cn' else '')})
-        if self.params.get('InstanceMarketOptions'):
+        if self.params.get('InstanceMarketOptions', {}).get('MarketType') == 'spot':
             self.add_new('spot-instances-request')
             self.add('iam:CreateServiceLinkedRole', f'arn:{self.partition}:iam::{ACCOUNT}:role/aws-service-role/'
                      'spot.amazonaws.com/AWSServiceRoleForEC2Spot', {'iam:AWSServiceName': 'spot.amazonaws.com'})
@@ -149,7 +149,7 @@ def policies_of(home):
     for text in dict.fromkeys(home.specs):
         with open(path, 'w') as f:
             f.write(text)
-        for task in (['apply', '--with', 'import'], ['import'], ['rebuild']):
+        for task in (['apply', '--with', 'import'], ['import'], ['rebuild'], ['offers']):
             for state in ([], ['--state', home.path('no-state.db')]):  # the test's may be damaged
                 said = home.run('iam', path, '--account', '*', '--for', *task, *state, code=None)
                 if said.code == 0:

@@ -86,7 +86,7 @@ class Home:
                                 stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                                 text=True, **more)
 
-    def run(self, *arguments, code=0, env=None, stdin=None, timeout=120):
+    def run(self, *arguments, code=0, env=None, stdin=None, timeout=300):
         """Runs raygpu; `code`: the exit code it must have, None = any."""
         if self.no_wait and arguments[:1] == ('apply',):
             arguments += ('--no-wait',)

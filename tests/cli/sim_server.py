@@ -160,7 +160,7 @@ class Sim:
                                 f'Signature={mac.hex()}')
         return out
 
-    def raw(self, body, headers=None, method='POST', path='/', timeout=60, **signing):
+    def raw(self, body, headers=None, method='POST', path='/', timeout=180, **signing):
         """One request as given, signed unless `headers` are given; (status, headers, bytes)."""
         if isinstance(body, str):
             body = body.encode()

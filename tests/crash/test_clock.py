@@ -6,13 +6,17 @@ import sys
 import pytest
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), 'cli'))
+from postgres_server import Postgres, needs_postgres  # noqa: E402
 from program import Home, spec  # noqa: E402
 from sim_server import Sim  # noqa: E402
 
 FAKE = '/usr/lib/x86_64-linux-gnu/faketime/libfaketime.so.1'
 
 
-@pytest.mark.skipif(not os.path.exists(FAKE), reason='Debian package faketime is not installed')
+needs_faketime = pytest.mark.skipif(not os.path.exists(FAKE), reason='Debian package faketime is not installed')
+
+
+@needs_faketime
 def test_clock_skew_is_told(tmp_path):
     """Signed 20 minutes ago: EC2 refuses, and the reply's Date shows how far our clock is off."""
     with Sim() as sim:
@@ -22,3 +26,29 @@ def test_clock_skew_is_told(tmp_path):
         assert 'RequestExpired' in result.err and 'clock' in result.err, result
         assert re.search(r'\b(20 min|1[12]\d\d s)', result.err), result
         home.run('plan', 'cluster.yaml')
+
+
+@needs_faketime
+@needs_postgres
+@pytest.mark.parametrize('skew', ['-400d', '+400d'])
+def test_a_store_elsewhere_does_not_depend_on_clocks(tmp_path, skew):
+    """One machine of the team has a wrong date: its lock, its changes and its log are those of the others."""
+    with Postgres() as server, Sim('--boot-ms', '0', '--shutdown-ms', '0') as sim:
+        home = Home(tmp_path, sim.env())
+        home.env['RAYGPU_STATE'] = server.url()
+        wrong = {'LD_PRELOAD': FAKE, 'FAKETIME': skew}
+        home.write('cluster.yaml', spec(pools={'serve': 2}))
+        home.apply()
+        home.run('state', 'mv', 'aws.instance.serve[1]', 'aws.instance.serve[7]', env=wrong)
+        home.run('state', 'mv', 'aws.instance.serve[7]', 'aws.instance.serve[1]', env=wrong)
+        home.run('state', 'rm', 'aws.instance.serve[1]', env=wrong)
+        assert 'RequestExpired' in home.apply(code=None, env=wrong).err
+        document = home.run('state', 'pull', env=wrong).json()
+        assert document == home.run('state', 'pull').json()
+        orphan, = home.run('state', 'orphans', '--json', code=2).json()
+        home.run('import', 'cluster.yaml', 'aws.instance.serve[1]', orphan['id'])
+        home.apply()
+        assert 'No changes' in home.run('plan', 'cluster.yaml').out and len(sim.live_instances()) == 3
+        assert home.run('log', '--json').json()[0]['outcome'] == 'done'
+        home.run('destroy', 'cluster.yaml', '--auto-approve')
+        assert not sim.live_instances()

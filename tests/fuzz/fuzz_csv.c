@@ -114,7 +114,14 @@ static bool try_compat(Input *input, RgDiags *diags)
 	if (!compat)
 		return false;
 	const RgRayRelease *ray = rg_compat_ray(compat, "2.52.0");
-	g_assert_true(!ray || ray->cuda_tags);
+	g_assert_true(!ray || ray->patches);
+	g_autofree char *near = rg_compat_ray_near(compat, "2.52.9");
+	g_assert_true(!near || *near);
+	const RgRayImages *images = rg_compat_images(compat, "ray", "2.52.0");
+	if (images)
+		rg_compat_platform_from(compat, images, "12.8");
+	rg_compat_ray_state(compat, "2.52.9");
+	rg_compat_has_option(compat, "train", "label_selector", "2.54.0");
 	rg_compat_cuda(compat, "cu121");
 	rg_compat_arch(compat, 80);
 	return true;
@@ -148,6 +155,7 @@ static const struct {
 	{"prices.csv", try_catalog},
 	{"regions.csv", try_catalog},
 	{"refusals.csv", try_catalog},
+	{"retired.csv", try_catalog},
 	{"gpu_models.csv", try_gpus},
 	{"grid_intensity.csv", try_carbon},
 	{"gpu_power.csv", try_carbon},
@@ -157,6 +165,8 @@ static const struct {
 	{"ray_releases.csv", try_compat},
 	{"cuda_releases.csv", try_compat},
 	{"cuda_archs.csv", try_compat},
+	{"ray_images.csv", try_compat},
+	{"ray_options.csv", try_compat},
 };
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -2,11 +2,12 @@
  * YAML. Changes are all or nothing, and what was accepted can be printed and accepted again. */
 #include "aws/sim/cloud.h"
 #include "fuzz.h"
+#include "gcp/sim/cloud.h"
 #include "sim/core/faults.h"
 #include "sim/core/knobs.h"
 #include "sim/core/scenario.h"
 
-static const RgSimCloud *const clouds[] = {&aws_sim_cloud, NULL};
+static const RgSimCloud *const clouds[] = {&gcp_sim_cloud, &aws_sim_cloud, NULL};
 
 static void try_knobs(const json_t *given)
 {

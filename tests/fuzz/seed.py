@@ -51,7 +51,8 @@ with open(os.path.join(root, 'tests/cli/fit/test_own_catalog.py'), encoding='utf
         keep('project', f'refused-{i}', f'catalog:\n  {line}\n'.encode())
 # in the order of fuzz_csv.c; of long tables the first lines
 for i, name in enumerate(['instance_types', 'prices', 'regions', 'refusals', 'gpu_models', 'grid_intensity', 'gpu_power',
-                          'host_power', 'mig_profiles', 'mig_placements', 'ray_releases', 'cuda_releases', 'cuda_archs']):
+                          'host_power', 'mig_profiles', 'mig_placements', 'ray_releases', 'cuda_releases', 'cuda_archs',
+                          'ray_images', 'ray_options']):
     [path] = [p for folder in ('providers/aws', 'src/catalog/data')
               if os.path.exists(p := os.path.join(root, folder, name + '.csv'))]
     with open(path, 'rb') as f:
@@ -59,3 +60,10 @@ for i, name in enumerate(['instance_types', 'prices', 'regions', 'refusals', 'gp
 with open(os.path.join(root, 'providers/aws/tests/replies.json'), encoding='utf-8') as f:
     for i, reply in enumerate(json.load(f)):
         keep('xml', f'{i}-{reply["action"]}', reply['body'].encode())
+# in the order of fuzz_gcp.c: each sample alone, for each call, and after an accepted operation
+with open(os.path.join(root, 'tests/data/gcp/operation_samples.json'), encoding='utf-8') as f:
+    samples = {name: f'{one["status"]} {json.dumps(one["body"])}' for name, one in json.load(f).items() if name != 'note'}
+for call in range(13):
+    for name, line in samples.items():
+        keep('gcp', f'{name}-{call}', (chr(ord('A') + call) + line).encode())
+        keep('gcp', f'{name}-later-{call}', (chr(ord('A') + call) + samples['insert_accepted'] + '\n' + line).encode())

@@ -45,6 +45,9 @@ static bool write_all(RgStore *store, const char *cluster, RgDiags *diags)
 	json_auto_t *config = json_pack("{s:s}", "endpoint", "http://127.0.0.1:4566");
 	json_auto_t *facts = json_pack("{s:{s:s}}", "network", "vpc_id", "vpc-1");
 	json_auto_t *meta = json_pack("{s:s, s:s}", "command", "apply", "commit", "abc");
+	json_auto_t *bad = json_pack("[{s:s, s:s, s:s, s:s, s:s, s:i, s:s}]", "gpu", "GPU-1", "id",
+		"i-0", "serial", "1324", "address", "aws.instance.train[0]", "instance_type",
+		"p4d.24xlarge", "code", 78, "reason", "step gate failed: GPU 0: Xid 79");
 	g_autoptr(RgResource) group = rg_resource_new("aws.security_group", "cluster", -1);
 	group->id = g_strdup("sg-1");
 	group->attrs = json_pack("{s:s}", "vpc_id", "vpc-1");
@@ -54,6 +57,7 @@ static bool write_all(RgStore *store, const char *cluster, RgDiags *diags)
 	       rg_store_put_secret(store, cluster, "raygpu.secret.ray_token", NULL,
 		       "not-a-real-token", diags) &&
 	       write_journal(store, cluster, run, diags) &&
+	       rg_store_hardware_failed(store, cluster, bad, diags) &&
 	       rg_store_end_run(store, run, "partial", diags);
 }
 

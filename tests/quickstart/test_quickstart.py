@@ -1,5 +1,6 @@
 """What a newcomer sees first: examples/quickstart.sh runs, and README.md, man/raygpu.1.scd and the program's own
 -h agree. The program is that of the build folder $RAYGPU_BUILD."""
+import glob
 import os
 import re
 import shlex
@@ -48,17 +49,15 @@ def options_of_man():
     return found
 
 
-@pytest.fixture(scope='module')
-def story(tmp_path_factory):
+def tour(home, *words, **more):
     """The script's output, from another folder and with settings that must not mislead it."""
-    home = tmp_path_factory.mktemp('home')
-    env = {'PATH': os.environ['PATH'], 'HOME': str(home), 'TMPDIR': str(home), 'LC_ALL': 'C.UTF-8',
+    env = {**more, 'PATH': os.environ['PATH'], 'HOME': str(home), 'TMPDIR': str(home), 'LC_ALL': 'C.UTF-8',
            'AWS_PROFILE': 'production', 'AWS_ENDPOINT_URL_EC2': 'http://127.0.0.1:9',
-           'http_proxy': 'http://127.0.0.1:9', 'RAYGPU_STATE': '/nonexistent/state.db'}
+           'http_proxy': 'http://127.0.0.1:9', 'RAYGPU_STATE': '/nonexistent/state.db', 'KUBECONFIG': '/nonexistent/config'}
     for name in ('ASAN_OPTIONS', 'UBSAN_OPTIONS'):
         if name in os.environ:
             env[name] = os.environ[name]
-    done = subprocess.run([os.path.join(TOP, 'examples/quickstart.sh'), BUILD], cwd=home, env=env, check=False,
+    done = subprocess.run([os.path.join(TOP, 'examples/quickstart.sh'), *words, BUILD], cwd=home, env=env, check=False,
                           stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                           text=True, timeout=900)
     assert done.returncode == 0, done.stdout
@@ -66,24 +65,67 @@ def story(tmp_path_factory):
     return done.stdout
 
 
-def test_the_story_is_told_in_order(story):
+@pytest.fixture(scope='module')
+def story(tmp_path_factory):
+    return tour(tmp_path_factory.mktemp('home'))
+
+
+def in_order(lines, story):
     at = 0
-    for line in ('Plan: 11 to add, 0 to change, 0 to destroy.',
-                 'Apply complete! Resources: 11 added, 0 changed, 0 destroyed.',
-                 'No changes. Your infrastructure matches the configuration.', 'No drift.',
-                 '# aws.instance.train[1] has been deleted', '(exit code 2)',
-                 'Apply complete! Resources: 1 added, 0 changed, 0 destroyed.', 'No drift.',
-                 'Apply complete! Resources: 0 added, 0 changed, 2 destroyed.',
-                 'Destroy complete! Resources: 9 destroyed.',
-                 'instances, interfaces, groups left in the cloud: 0 0 0'):
+    for line in lines:
         found = story.find(line, at)
         assert found >= 0, f'{line!r} is not told, or not at its place:\n{story}'
         at = found + len(line)
 
 
+def test_the_tour_of_kubernetes(tmp_path_factory):
+    """Where the API server is built; otherwise a sentence says what to do."""
+    cache = os.environ.get('XDG_CACHE_HOME') or os.path.expanduser('~/.cache')
+    said = tour(tmp_path_factory.mktemp('home'), '--cloud', 'kubernetes', XDG_CACHE_HOME=cache)
+    if not glob.glob(os.path.join(cache, 'raygpu-kube/*/VERSIONS')):
+        assert 'run tests/kube/build.sh first' in said
+        return
+    in_order(['Plan: 6 to add, 0 to change, 0 to destroy.', 'Apply complete! Resources: 6 added, 0 changed, 0 destroyed.',
+              'No changes. Your infrastructure matches the configuration.', 'No drift.', '# kubernetes.worker_group.train has changed', '(exit code 2)',
+              'Apply complete! Resources: 0 added, 1 changed, 0 destroyed.', 'No drift.', 'Destroy complete! Resources: 6 destroyed.',
+              'clusters, secrets, pods left in the cloud: 0 0 0'], said)
+    without = tour(tmp_path_factory.mktemp('home'), '--cloud', 'kubernetes', XDG_CACHE_HOME='/nonexistent')
+    assert without.count('\n') == 1 and 'run tests/kube/build.sh first' in without
+
+
+def test_the_story_is_told_in_order(story):
+    in_order(('Plan: 11 to add, 0 to change, 0 to destroy.',
+              'Apply complete! Resources: 11 added, 0 changed, 0 destroyed.',
+              'No changes. Your infrastructure matches the configuration.', 'No drift.',
+              '# aws.instance.train[1] has been deleted', '(exit code 2)',
+              'Apply complete! Resources: 1 added, 0 changed, 0 destroyed.', 'No drift.',
+              'Apply complete! Resources: 0 added, 0 changed, 2 destroyed.',
+              'Destroy complete! Resources: 9 destroyed.',
+              'instances, interfaces, groups left in the cloud: 0 0 0'), story)
+
+
 def test_the_story_fits_a_terminal_where_the_script_speaks(story):
     for block in re.findall(r'^== .*\n(?:.+\n)+', story, re.M):
         assert all(len(line) <= 80 for line in block.splitlines()), block
+
+
+def test_the_same_story_on_the_other_cloud(tmp_path):
+    env = {'PATH': os.environ['PATH'], 'HOME': str(tmp_path), 'TMPDIR': str(tmp_path), 'LC_ALL': 'C.UTF-8',
+           'GOOGLE_APPLICATION_CREDENTIALS': '/nonexistent', 'CLOUDSDK_CONFIG': '/nonexistent',
+           'http_proxy': 'http://127.0.0.1:9'}
+    done = subprocess.run([os.path.join(TOP, 'examples/quickstart.sh'), '--cloud', 'gcp', BUILD], cwd=tmp_path, env=env,
+                          stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                          timeout=900, check=False)
+    assert done.returncode == 0, done.stdout
+    at = 0
+    for line in ('Plan: 12 to add, 0 to change, 0 to destroy.', 'No changes.', 'No drift.',
+                 '# gcp.instance.train[1] has been deleted', '(exit code 2)',
+                 'Apply complete! Resources: 1 added, 0 changed, 0 destroyed.', 'No drift.',
+                 'Apply complete! Resources: 0 added, 0 changed, 2 destroyed.',
+                 'instances, addresses, firewall rules left in the cloud: 0 0 0'):
+        found = done.stdout.find(line, at)
+        assert found >= 0, f'{line!r} is not told, or not at its place:\n{done.stdout}'
+        at = found + len(line)
 
 
 def test_interrupted_it_takes_the_simulator_with_it(tmp_path):

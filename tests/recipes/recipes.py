@@ -30,7 +30,7 @@ def attribute(tree):
     tree.put(aws + 'schema.json', '        "http_tokens": {',
              '        "monitoring": {"type": "boolean", "default": false, "force_new": true, '
              '"description": "figures each minute"},\n', before=True)
-    tree.put(aws + 'lower.c', '\tif (mod_int(disk, "size_gb"))\n',
+    tree.put(aws + 'lower.c', '\tmod_lower_disk(node, attributes);\n',
              '\tjson_object_set_new(attributes, "monitoring", json_true());\n', before=True)
     tree.put(aws + 'instance_create.c', '\tjson_t *profile = aws_instance_profile_spec(attributes);\n',
              '\tif (json_is_true(json_object_get(attributes, "monitoring")))\n'

@@ -3,6 +3,7 @@ its section names and no others, and the copy builds and passes its tests. The b
 of the tests' builds, so a second run compiles only what changed."""
 import filecmp
 import fcntl
+import json
 import os
 import re
 import shutil
@@ -14,6 +15,7 @@ import recipes
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 WORK = os.path.join(os.environ.get('RAYGPU_TEST_DIR', f'/tmp/raygpu-test-{os.getuid()}'), 'recipes')
+TESTS = ('test_', 'corpus_', 'odd_', 'bench')  # targets that only tests need
 # name: (heading in HACKING.md, unit tests, whole-program tests)
 DONE = {
     'attribute': ('An AWS attribute', ['aws_create'], ['tests/cli/apply/test_story.py', 'tests/lint/test_documents.py']),
@@ -59,13 +61,22 @@ def renew(folder):
                 os.unlink(path)
 
 
+def build(tree):
+    """All but tests, which `meson test` builds when it runs them."""
+    run('ninja', '-C', 'build', 'build.ninja', cwd=tree.folder)
+    targets = json.loads(run('meson', 'introspect', '--targets', 'build', cwd=tree.folder))
+    run('ninja', '-C', 'build', *(os.path.relpath(path, tree.folder + '/build') for one in targets
+                                  if one['build_by_default'] and not one['name'].startswith(TESTS)
+                                  for path in one['filename']), cwd=tree.folder)
+
+
 @pytest.fixture(scope='module')
 def good():
     """The built copy; a concurrent run waits."""
     os.makedirs(WORK, exist_ok=True)
     with open(os.path.join(WORK, 'lock'), 'w', encoding='ascii') as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        folder, kept = os.path.join(WORK, 'tree'), os.path.join(WORK, 'good')
+        folder, kept = os.path.join(WORK, 'tree'), os.path.join(WORK, 'built')
         shutil.rmtree(folder, ignore_errors=True)
         if os.path.exists(kept):
             os.rename(kept, folder)
@@ -77,8 +88,8 @@ def good():
         git(copy, 'add', '-A')
         git(copy, 'commit', '-qm', 'as it is')
         if not os.path.exists(os.path.join(folder, 'build/build.ninja')):
-            run('meson', 'setup', 'build', '--buildtype=plain', cwd=folder)  # neither optimized nor debugged: fast
-        run('ninja', '-C', 'build', cwd=folder)
+            run('meson', 'setup', 'build', cwd=folder)  # with the flags of tests/run.sh: the objects are in its cache
+        build(copy)
         run('cp', '-a', folder, kept, cwd=WORK)
         yield copy, kept
         shutil.rmtree(folder, ignore_errors=True)
@@ -121,9 +132,9 @@ def test_recipe(name, tree):
     always, sometimes = places(heading)
     assert always <= touched <= always | sometimes
     git(tree, 'commit', '-qm', name)
-    run('ninja', '-C', 'build', cwd=tree.folder)
+    build(tree)
     if units:
-        run('meson', 'test', '-C', 'build', '--no-rebuild', *units, cwd=tree.folder)
+        run('meson', 'test', '-C', 'build', *units, cwd=tree.folder)
     run(sys.executable, '-m', 'pytest', '-q', '-p', 'no:cacheprovider', *programs, cwd=tree.folder,
         RAYGPU_BUILD=tree.folder + '/build')
     if name == 'provider':

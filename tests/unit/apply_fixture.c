@@ -174,7 +174,7 @@ static void make_plan(Apply *f, Pass *pass)
 		.lineage = pass->lineage,
 		.recorded = pass->snapshot->recorded,
 		.tombstones = pass->snapshot->tombstones,
-		.now_s = g_get_real_time() / G_USEC_PER_SEC,
+		.now_s = g_get_real_time() / G_USEC_PER_SEC + f->later_s,
 		.settle_ms = 3000};
 	pass->observed = rg_refresh(pass->provider, &input, f->diags);
 	pass->desired = desired_set(f);

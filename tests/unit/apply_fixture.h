@@ -13,6 +13,7 @@ typedef struct {
 	gint level, canceled; /* atomic: the value for options.interrupted and the transport */
 	RgDiffOptions diff;
 	unsigned parallelism;
+	int64_t later_s; /* how much later the plan is made than it really is */
 	void (*event)(void *fixture, const RgEvent *event);
 	void (*before)(void *fixture, RgStore *store); /* after the plan, before the apply */
 	/* of the last apply */

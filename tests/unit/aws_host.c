@@ -10,6 +10,12 @@ static size_t on_body(char *data, size_t size, size_t count, void *user)
 
 static void set_auth(CURL *curl, const json_t *auth)
 {
+	const char *token = json_string_value(json_object_get(auth, "token"));
+	if (token) {
+		curl_easy_setopt(curl, CURLOPT_HTTPAUTH, CURLAUTH_BEARER);
+		curl_easy_setopt(curl, CURLOPT_XOAUTH2_BEARER, token);
+		return;
+	}
 	g_autofree char *scheme =
 		g_strdup_printf("aws:amz:%s:%s", json_string_value(json_object_get(auth, "region")),
 			json_string_value(json_object_get(auth, "service")));
@@ -149,7 +155,21 @@ static rgp_status host_read_file(struct rgp_call *call, const char *path, struct
 static rgp_status host_exec(
 	struct rgp_call *call, const struct rgp_exec_req *req, struct rgp_bytes *output)
 {
-	return RGP_FAIL;
+	g_auto(GStrv) env = g_get_environ();
+	g_autofree char *text = NULL;
+	int ended = -1;
+	for (size_t i = 0; req->env && req->env[i]; i++) {
+		g_auto(GStrv) pair = g_strsplit(req->env[i], "=", 2);
+		env = g_environ_setenv(env, pair[0], pair[1], TRUE);
+	}
+	char **argv = (char **)(uintptr_t)req->argv;
+	bool ran = g_spawn_sync(
+		NULL, argv, env, G_SPAWN_SEARCH_PATH, NULL, NULL, &text, NULL, &ended, NULL);
+	if (!ran || ended)
+		return RGP_FAIL;
+	*output = (struct rgp_bytes){text, strlen(text)};
+	g_ptr_array_add(call->outputs, g_steal_pointer(&text));
+	return RGP_OK;
 }
 
 static void host_secret(struct rgp_call *call, struct rgp_bytes secret)
@@ -187,6 +207,7 @@ struct rgp_call *aws_test_call_new(void)
 	call->files = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, g_free);
 	call->secrets = g_ptr_array_new_with_free_func(g_free);
 	call->logs = g_ptr_array_new_with_free_func(g_free);
+	call->outputs = g_ptr_array_new_with_free_func(g_free);
 	call->body = g_byte_array_new();
 	call->bodies = g_ptr_array_new_with_free_func((GDestroyNotify)g_bytes_unref);
 	call->now_s = 1770000000;
@@ -213,6 +234,7 @@ void aws_test_call_free(struct rgp_call *call)
 	g_hash_table_unref(call->files);
 	g_ptr_array_unref(call->secrets);
 	g_ptr_array_unref(call->logs);
+	g_ptr_array_unref(call->outputs);
 	g_byte_array_unref(call->body);
 	g_ptr_array_unref(call->bodies);
 	g_free(call);

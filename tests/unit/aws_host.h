@@ -12,6 +12,7 @@ struct rgp_call {
 	json_t *given;		 /* [{"slot", "value"}] in the order of host->result */
 	json_t *diags;		 /* [{"class", "summary", "detail", "hint", "code", "origin"}] */
 	GPtrArray *secrets, *logs;
+	GPtrArray *outputs; /* of exec */
 	int64_t now_s;
 	uint64_t slept_ms;
 	unsigned cancel_after_sleeps; /* 0 = never */

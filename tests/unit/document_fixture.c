@@ -94,7 +94,9 @@ static void change_random(Fixture *f, GRand *rand, const char *address)
 	json_auto_t *pin =
 		json_pack("{s:I}", "price_microusd_hour", (json_int_t)g_rand_int_range(rand, 0, 9));
 	json_auto_t *pools = json_pack("[s]", g_rand_boolean(rand) ? "train" : "serve");
-	switch (g_rand_int_range(rand, 0, 6)) {
+	json_auto_t *bad = json_pack("[{s:s, s:s, s:s, s:s}]", "gpu", "GPU-a", "id", address,
+		"address", address, "reason", "Xid 79");
+	switch (g_rand_int_range(rand, 0, 7)) {
 	case 0:
 		rg_store_record(f->store, CLUSTER, address, attrs, NULL, pin, f->diags);
 		break;
@@ -108,6 +110,9 @@ static void change_random(Fixture *f, GRand *rand, const char *address)
 		rg_store_removed(f->store, CLUSTER, &address, 1, f->diags);
 		break;
 	case 4:
+		rg_store_hardware_failed(f->store, CLUSTER, bad, f->diags);
+		break;
+	case 5:
 		rg_store_gone(f->store, CLUSTER, &address, 1, f->diags);
 		break;
 	default:

@@ -1,181 +1,6 @@
-/* The other calls over a socket: list, ready, remove, groups, update, resolve, lower. */
+/* The other calls over a socket: ready, remove, groups, update, lower. */
 #include "aws_fixture.h"
 #include <string.h>
-
-static void test_list(AwsFixture *f, gconstpointer data)
-{
-	g_autofree char *a = aws_instance_xml("i-a", 0, "running", AWS_MARKS);
-	g_autofree char *b = aws_instance_xml("i-b", 2, "shutting-down", AWS_MARKS);
-	g_autofree char *c = aws_instance_xml("i-c", 9, "stopped", AWS_MARKS);
-	g_autofree char *d = aws_instance_xml("i-d", 0, "running", "");
-	g_autofree char *ab = g_strconcat(a, b, NULL);
-	aws_say_instances(f, "DescribeInstances", ab, "<nextToken>t1</nextToken>");
-	aws_say_instances(f, "DescribeInstances", "", "<nextToken>t2</nextToken>");
-	aws_say_instances(f, "DescribeInstances", c, "<nextToken/>");
-	aws_say_instances(f, "DescribeInstances", d, "");
-	rgp_status status = aws_test_run(f->aws->list, f->inst, f->call,
-		"{'kinds': ['aws.instance'], 'cluster': 'c', 'lineage': 'lin', 'known': "
-		"{'aws.instance': ['i-a', "
-		"'i-d', 'i-e']}}");
-	g_assert_cmpint(status, ==, RGP_OK);
-	aws_expect_field(f, 0, "Filter.1.Name", "tag:raygpu:cluster");
-	aws_expect_field(f, 0, "Filter.1.Value.1", "c");
-	aws_expect_field(f, 0, "MaxResults", "1000");
-	aws_expect_field(f, 2, "NextToken", "t2");
-	aws_expect_field(f, 3, "Filter.1.Name", "instance-id");
-	aws_expect_field(f, 3, "Filter.1.Value.1", "i-d");
-	aws_expect_field(f, 3, "Filter.1.Value.2", "i-e");
-	aws_expect_field(f, 3, "Filter.1.Value.3", NULL);
-	json_auto_t *one = aws_test_resource(f->call, 0, 0);
-	json_auto_t *two = aws_test_resource(f->call, 0, 1);
-	g_assert_cmpstr(aws_text_of(one, "address"), ==, "aws.instance.train[2]");
-	g_assert_cmpstr(aws_text_of(one, "token"), ==, "tok");
-	g_assert_cmpstr(aws_text_of(two, "address"), ==, "aws.instance.train[7]");
-	g_assert_cmpstr(aws_text_of(two, "state"), ==, "gone");
-	g_assert_true(!json_object_get(one, "lineage")); /* the requested one */
-	json_auto_t *expected =
-		json_loads("{\"instance_type\":\"p3.2xlarge\",\"image_id\":\"ami-1\",\"subnet_id\":"
-			   "\"subnet-1\","
-			   "\"private_ip\":\"10.0.0.4\",\"launch_time\":\"2026-01-01T00:00:00Z\","
-			   "\"availability_zone\":\"us-east-1a\",\"network_interface\":\"eni-0\","
-			   "\"security_groups\":[\"sg-1\"],\"instance_state\":\"running\","
-			   "\"tags\":{\"team\":\"ml\"}}",
-			0, NULL);
-	g_assert_true(json_equal(json_object_get(one, "attributes"), expected));
-	json_auto_t *third = aws_test_resource(f->call, 1, 0);
-	g_assert_true(!json_object_get(third, "address")); /* launch index past the marks */
-	g_assert_cmpstr(
-		aws_text_of(json_object_get(third, "attributes"), "instance_state"), ==, "stopped");
-	g_assert_nonnull(aws_test_given(f->call, "done", 0));
-}
-
-static const char list_call[] =
-	"{'kinds': ['aws.instance'], 'cluster': 'c', 'lineage': 'lin', 'known': {}}";
-
-/* Nodes of one launch differ in their ids and addresses: their other members are returned once. */
-static void test_neighbours(AwsFixture *f, gconstpointer data)
-{
-	static const struct {
-		const char *state, *more;
-	} rows[] = {{"running", AWS_MARKS}, {"running", AWS_MARKS}, {"stopped", AWS_MARKS},
-		{"running", AWS_MARKS "<ipAddress>4.3.2.1</ipAddress>"},
-		{"running", AWS_MARKS "<ipAddress/>"}, {"running", AWS_MARKS}};
-	static const unsigned shared[] = {0, 0, 1, 2, 2, 3};
-	g_autoptr(GString) all = g_string_new(NULL);
-	for (int i = 0; i < (int)G_N_ELEMENTS(rows); i++) {
-		g_autofree char *id = g_strdup_printf("i-%d", i);
-		g_autofree char *xml = aws_instance_xml(id, i, rows[i].state, rows[i].more);
-		g_string_append(all, xml);
-	}
-	aws_say_instances(f, "DescribeInstances", all->str, "");
-	g_assert_cmpint(aws_test_run(f->aws->list, f->inst, f->call, list_call), ==, RGP_OK);
-	const json_t *page = aws_test_given(f->call, "page", 0);
-	g_assert_cmpuint(json_array_size(json_object_get(page, "shared")), ==, 4);
-	for (size_t i = 0; i < G_N_ELEMENTS(rows); i++) {
-		const json_t *own = json_array_get(json_object_get(page, "resources"), i);
-		json_auto_t *resource = aws_test_resource(f->call, 0, i);
-		const json_t *attributes = json_object_get(resource, "attributes");
-		g_autofree char *id = g_strdup_printf("i-%zu", i);
-		g_autofree char *interface = g_strdup_printf("eni-%zu", i);
-		g_autofree char *ip = g_strdup_printf("10.0.0.%zu", i + 4);
-		g_assert_cmpint(json_integer_value(json_object_get(own, "shared")), ==, shared[i]);
-		g_assert_cmpstr(aws_text_of(resource, "id"), ==, id);
-		g_assert_cmpstr(aws_text_of(attributes, "network_interface"), ==, interface);
-		g_assert_cmpstr(aws_text_of(attributes, "private_ip"), ==, ip);
-		g_assert_cmpstr(
-			aws_text_of(attributes, "public_address"), ==, i == 3 ? "4.3.2.1" : "");
-		g_assert_cmpstr(aws_text_of(attributes, "instance_state"), ==, rows[i].state);
-		g_assert_cmpstr(aws_text_of(resource, "status"), ==, rows[i].state);
-	}
-}
-
-/* A name that another state uses: reported with its lineage and without an address. */
-static void test_another_lineage(AwsFixture *f, gconstpointer data)
-{
-	g_autofree char *a = aws_instance_xml("i-a", 0, "running", AWS_MARKS);
-	g_autofree char *b = aws_instance_xml("i-b", 1, "running",
-		"<tagSet><item><key>raygpu:cluster</key><value>c</value></item></tagSet>");
-	g_autofree char *ab = g_strconcat(a, b, NULL);
-	aws_say_instances(f, "DescribeInstances", ab, "");
-	rgp_status status = aws_test_run(f->aws->list, f->inst, f->call,
-		"{'kinds': ['aws.instance'], 'cluster': 'c', 'lineage': 'other', 'known': {}}");
-	g_assert_cmpint(status, ==, RGP_OK);
-	const json_t *seen = json_object_get(aws_test_given(f->call, "page", 0), "resources");
-	g_assert_cmpuint(json_array_size(seen), ==, 1); /* i-b has no lineage */
-	json_auto_t *one = aws_test_resource(f->call, 0, 0);
-	g_assert_cmpstr(aws_text_of(one, "lineage"), ==, "lin");
-	g_assert_true(!json_object_get(one, "address"));
-}
-
-static void expect_no_list(AwsFixture *f, int32_t class_, const char *words)
-{
-	g_assert_cmpint(aws_test_run(f->aws->list, f->inst, f->call, list_call), ==, RGP_FAIL);
-	g_assert_null(aws_test_given(f->call, "done", 0));
-	g_assert_cmpuint(json_array_size(f->call->diags), ==, 1);
-	g_assert_cmpint(
-		json_integer_value(json_object_get(json_array_get(f->call->diags, 0), "class")), ==,
-		class_);
-	g_autofree char *all = g_strconcat(aws_test_said(f->call, 0, "summary"), " / ",
-		aws_test_said(f->call, 0, "hint"), NULL);
-	if (!strstr(all, words)) {
-		g_test_message("\"%s\" is not in: %s", words, all);
-		g_test_fail();
-	}
-}
-
-static void test_bad_lists(AwsFixture *f, gconstpointer data)
-{
-	f->call->max_tries = 1;
-	g_autofree char *a = aws_instance_xml("i-a", 0, "running", AWS_MARKS);
-	aws_say_instances(f, "DescribeInstances", a, "<nextToken>t1</nextToken>");
-	aws_say_instances(f, "DescribeInstances", "", "<nextToken>t1</nextToken>");
-	expect_no_list(f, RGP_CLASS_UNKNOWN, "the same page token was returned twice");
-	aws_say_instances(f, "DescribeInstances", a, "<nextToken>t1</nextToken>");
-	aws_server_say(f->server, 200, "<DescribeInstancesResponse><reservationSet><item>");
-	expect_no_list(f, RGP_CLASS_TRANSIENT, "truncated reply");
-	aws_server_say(f->server, 200, "");
-	expect_no_list(f, RGP_CLASS_TRANSIENT, "truncated reply");
-	aws_server_say(f->server, 200, "<DescribeVpcsResponse/>");
-	expect_no_list(f, RGP_CLASS_TRANSIENT, "<DescribeVpcsResponse> instead of");
-	aws_server_say(f->server, 500, "<!DOCTYPE HTML><title>500 Internal Server Error</title>");
-	expect_no_list(f, RGP_CLASS_TRANSIENT, "HTTP status 500");
-	aws_server_say_error(f->server, 403, "UnauthorizedOperation", "not authorized");
-	expect_no_list(f, RGP_CLASS_DENIED, "providers/aws/README.md");
-	f->call->skew_s = 1234;
-	aws_server_say_error(f->server, 400, "RequestExpired", "too old");
-	expect_no_list(f, RGP_CLASS_DENIED, "1234 s (20.6 minutes) behind that of EC2");
-	f->call->skew_s = -1000;
-	aws_server_say_error(f->server, 401, "AuthFailure", "can't validate");
-	expect_no_list(f, RGP_CLASS_DENIED, "1000 s (16.7 minutes) ahead of that of EC2");
-	f->call->skew_s = 0;
-	aws_server_say_error(f->server, 400, "RequestExpired", "Request has expired.");
-	expect_no_list(
-		f, RGP_CLASS_DENIED, "the temporary credentials (session token) have expired");
-	f->call->skew_s = -30;
-	aws_server_say_error(f->server, 400, "RequestExpired", "Request has expired.");
-	expect_no_list(
-		f, RGP_CLASS_DENIED, "the temporary credentials (session token) have expired");
-	f->call->skew_s = 2;
-	aws_server_say_error(f->server, 401, "AuthFailure", "can't validate");
-	expect_no_list(f, RGP_CLASS_DENIED, "check the access key");
-}
-
-static void test_many_known(AwsFixture *f, gconstpointer data)
-{
-	GString *input = g_string_new("{'kinds': ['aws.instance'], 'cluster': 'c', 'lineage': "
-				      "'lin', 'known': {'aws.instance': [");
-	for (int i = 0; i < 401; i++)
-		g_string_append_printf(input, "%s'i-%d'", i ? "," : "", i);
-	g_string_append(input, "]}}");
-	for (int i = 0; i < 4; i++)
-		aws_say_instances(f, "DescribeInstances", "", "");
-	g_assert_cmpint(aws_test_run(f->aws->list, f->inst, f->call, input->str), ==, RGP_OK);
-	g_assert_cmpuint(aws_server_count(f->server), ==, 4);
-	aws_expect_field(f, 1, "Filter.1.Value.200", "i-199");
-	aws_expect_field(f, 1, "Filter.1.Value.201", NULL);
-	aws_expect_field(f, 3, "Filter.1.Value.1", "i-400");
-	g_string_free(input, TRUE);
-}
 
 static void test_ready(AwsFixture *f, gconstpointer data)
 {
@@ -203,6 +28,43 @@ static void test_ready(AwsFixture *f, gconstpointer data)
 	aws_expect_item(f, "C", "failed", "capacity");
 	aws_expect_item(f, "D", "failed", "invalid");
 	aws_expect_item(f, "E", "pending", "");
+}
+
+/* Of an interface with and without EC2's address, with an Elastic IP, and one that is still free.
+ */
+static void test_ready_in_use(AwsFixture *f, gconstpointer data)
+{
+	static const char *const asked = "'in_use': true, 'recorded': {'public_ip': true}";
+	static const struct {
+		const char *status, *owner, *more, *outcome;
+		bool missed;
+	} cases[] = {
+		{"in-use", NULL, NULL, "done", true},
+		{"in-use", "amazon", NULL, "done", false},
+		{"in-use", "123456789012", NULL, "done", true},
+		{"available", NULL, NULL, "pending", false},
+		{"available", NULL, "'recorded': {'public_ip': true}", "done", false},
+		{"available", NULL, "'in_use': true, 'recorded': {}", "done", false},
+	};
+	for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
+		g_autofree char *association = g_strdup_printf(
+			"<association><ipOwnerId>%s</ipOwnerId></association>", cases[i].owner);
+		g_autofree char *inside = g_strdup_printf(
+			"<networkInterfaceSet><item><networkInterfaceId>eni-1</networkInterfaceId>"
+			"<status>%s</status>%s</item></networkInterfaceSet>",
+			cases[i].status, cases[i].owner ? association : "");
+		g_autofree char *input =
+			g_strdup_printf("{'kind': 'aws.network_interface', 'items': [{'address': "
+					"'A', 'id': 'eni-1', "
+					"%s}]}",
+				cases[i].more ? cases[i].more : asked);
+		aws_server_say_ok(f->server, "DescribeNetworkInterfaces", inside);
+		g_assert_cmpint(aws_test_run(f->aws->ready, f->inst, f->call, input), ==, RGP_OK);
+		aws_expect_item(f, "A", cases[i].outcome, "");
+		const json_t *changed = json_object_get(aws_test_item(f->call, "A"), "changed");
+		g_assert_cmpuint(json_array_size(changed), ==, cases[i].missed);
+		aws_server_reset(f->server);
+	}
 }
 
 #define REMOVE                                                                                     \
@@ -404,81 +266,6 @@ static void test_update_of_a_gone_one_spares_the_others(AwsFixture *f, gconstpoi
 	aws_expect_field(f, last, "ResourceId.3", NULL);
 }
 
-static void test_resolve(AwsFixture *f, gconstpointer data)
-{
-	static const char wants[] =
-		"{'images': [{'key': 'd', 'image': null, 'arch': 'x86_64'}, {'key': 'e', 'image': "
-		"null,"
-		" 'arch': 'x86_64'}], 'place': true, 'instance_types': ['p3.2xlarge', 'none']}";
-	aws_server_say_ok(f->server, "DescribeImages",
-		"<imagesSet><item><imageId>ami-old</imageId><creationDate>2025-01-01T00:00:00.000Z"
-		"</creationDate></item><item><imageId>ami-new</imageId><name>n</name><creationDate>"
-		"2026-01-01T00:00:00.000Z</creationDate><architecture>x86_64</architecture>"
-		"<rootDeviceName>/dev/sda1</rootDeviceName><blockDeviceMapping><item><deviceName>"
-		"/dev/sda1</deviceName><ebs><volumeSize>75</volumeSize></ebs></item>"
-		"</blockDeviceMapping></item></imagesSet>");
-	aws_server_say_ok(
-		f->server, "DescribeVpcs", "<vpcSet><item><vpcId>vpc-1</vpcId></item></vpcSet>");
-	aws_server_say_ok(f->server, "DescribeSubnets",
-		"<subnetSet><item><subnetId>subnet-1</subnetId><vpcId>vpc-1</vpcId>"
-		"<availabilityZone>us-east-1a</availabilityZone></item></subnetSet>");
-	aws_server_say_ok(f->server, "DescribeInstanceTypeOfferings",
-		"<instanceTypeOfferingSet><item><instanceType>p3.2xlarge</instanceType><location>"
-		"us-east-1b</location></item><item><instanceType>p3.2xlarge</"
-		"instanceType><location>"
-		"us-east-1a</location></item></instanceTypeOfferingSet>");
-	g_assert_cmpint(aws_test_run(f->aws->resolve, f->inst, f->call, wants), ==, RGP_OK);
-	json_t *expected = json_loads(
-		"{\"images\":{\"d\":{\"id\":\"ami-new\",\"name\":\"n\",\"arch\":\"x86_64\","
-		"\"root_device\":\"/dev/sda1\",\"min_disk_gb\":75},\"e\":{\"id\":\"ami-new\","
-		"\"name\":\"n\",\"arch\":\"x86_64\",\"root_device\":\"/dev/"
-		"sda1\",\"min_disk_gb\":75}},"
-		"\"zones\":[\"us-east-1a\"],"
-		"\"module\":{\"vpc_id\":\"vpc-1\",\"subnets\":{\"us-east-1a\":\"subnet-1\"}},"
-		"\"offerings\":{\"p3.2xlarge\":[\"us-east-1a\",\"us-east-1b\"],\"none\":[]}}",
-		0, NULL);
-	g_assert_true(json_equal(aws_test_given(f->call, "facts", 0), expected));
-	json_decref(expected);
-	aws_expect_field(f, 0, "Owner.1", "amazon");
-	aws_expect_field(f, 0, "Filter.3.Value.1", "x86_64");
-}
-
-/* EC2 accepts 200 values per filter; the 201st type needs another request. */
-static void test_resolve_many_types(AwsFixture *f, gconstpointer data)
-{
-	g_autoptr(GString) input = g_string_new("{'instance_types': ['t0.large'");
-	for (int i = 1; i <= 200; i++)
-		g_string_append_printf(input, ", 't%d.large'", i);
-	g_string_append(input, "]}");
-	for (int i = 0; i < 2; i++)
-		aws_server_say_ok(
-			f->server, "DescribeInstanceTypeOfferings", "<instanceTypeOfferingSet/>");
-	g_assert_cmpint(aws_test_run(f->aws->resolve, f->inst, f->call, input->str), ==, RGP_OK);
-	g_assert_cmpuint(aws_server_count(f->server), ==, 2);
-	aws_expect_field(f, 0, "Filter.1.Value.1", "t0.large");
-	aws_expect_field(f, 0, "Filter.1.Value.200", "t199.large");
-	aws_expect_field(f, 0, "Filter.1.Value.201", NULL);
-	aws_expect_field(f, 1, "Filter.1.Value.1", "t200.large");
-	aws_expect_field(f, 1, "Filter.1.Value.2", NULL);
-}
-
-static void test_unresolved(AwsFixture *f, gconstpointer data)
-{
-	aws_server_say_ok(f->server, "DescribeImages", "<imagesSet/>");
-	g_assert_cmpint(aws_test_run(f->aws->resolve, f->inst, f->call,
-				"{'images': [{'key': 'd', 'image': 'ami-9', 'arch': 'x86_64'}]}"),
-		==, RGP_FAIL);
-	g_assert_cmpstr(
-		aws_test_said(f->call, 0, "summary"), ==, "there is no image ami-9 in us-east-1");
-	aws_server_say_ok(f->server, "DescribeVpcs", "<vpcSet/>");
-	aws_server_say_ok(f->server, "DescribeSubnets", "<subnetSet/>");
-	g_assert_cmpint(
-		aws_test_run(f->aws->resolve, f->inst, f->call, "{'place': true}"), ==, RGP_FAIL);
-	g_assert_cmpstr(
-		aws_test_said(f->call, 0, "summary"), ==, "region us-east-1 has no default VPC");
-	g_assert_nonnull(strstr(aws_test_said(f->call, 0, "hint"), "create-default-vpc"));
-}
-
 static void test_lower(AwsFixture *f, gconstpointer data)
 {
 	rgp_status status = aws_test_run(f->aws->lower, f->inst, f->call,
@@ -551,12 +338,8 @@ static void test_odd_inputs(AwsFixture *f, gconstpointer data)
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
-	ADD("list/follows-pages-and-rereads-the-missing", test_list);
-	ADD("list/returns-shared-members-once", test_neighbours);
-	ADD("list/another-lineage-is-told-without-an-address", test_another_lineage);
-	ADD("list/an-error-is-never-a-short-list", test_bad_lists);
-	ADD("list/known-ids-go-in-chunks", test_many_known);
 	ADD("ready/one-look-for-all", test_ready);
+	ADD("ready/what-shows-only-in-use", test_ready_in_use);
 	ADD("remove/unknown-ids-and-protected-ones", test_remove);
 	ADD("remove/used-is-pending", test_delete_of_what_is_used_is_pending);
 	ADD("group/is-made-closed-and-brought-to-its-rules", test_group_create);
@@ -564,9 +347,6 @@ int main(int argc, char **argv)
 	ADD("update/in-place-or-unsupported", test_update);
 	ADD("update/a-failure-is-the-item's-own", test_update_failure_is_the_items_own);
 	ADD("update/a-gone-one-spares-the-others", test_update_of_a_gone_one_spares_the_others);
-	ADD("resolve/newest-image-default-network-offerings", test_resolve);
-	ADD("resolve/200-types-a-request", test_resolve_many_types);
-	ADD("resolve/says-what-is-missing", test_unresolved);
 	ADD("lower/gives-addresses-and-dependencies", test_lower);
 	ADD("calls/odd-inputs-are-survived", test_odd_inputs);
 	return g_test_run();

@@ -87,7 +87,7 @@ static void test_marks_of_a_batch(void)
 	size_t i;
 	json_array_foreach (tags, i, tag)
 		json_object_set(told, mod_str(tag, "Key"), json_object_get(tag, "Value"));
-	g_auto(AwsMarks) marks = {0};
+	g_auto(ModMarks) marks = {0};
 	json_auto_t *others = aws_marks_read(told, &marks);
 	g_assert_cmpuint(json_object_size(others), ==, 1);
 	g_assert_cmpstr(mod_str(others, "team"), ==, "ml");

@@ -64,8 +64,9 @@ static void say_subnets(Fixture *f, const char *const (*rows)[3], size_t n)
 	for (size_t i = 0; i < n; i++)
 		g_string_append_printf(items,
 			"<item><subnetId>%s</subnetId><vpcId>%s</vpcId><availabilityZone>%s"
-			"</availabilityZone></item>",
-			rows[i][0], rows[i][1], rows[i][2]);
+			"</availabilityZone><availabilityZoneId>id of %s</availabilityZoneId>"
+			"</item>",
+			rows[i][0], rows[i][1], rows[i][2], rows[i][2]);
 	g_string_append(items, "</subnetSet>");
 	aws_server_say_ok(f->server, "DescribeSubnets", items->str);
 }
@@ -100,6 +101,10 @@ static void test_own_network(Fixture *f, gconstpointer data)
 		"us-east-1a", "subnet-a", "us-east-1b", "subnet-b", "us-east-1c", "subnet-c");
 	g_assert_true(json_equal(network, expected));
 	json_decref(expected);
+	const json_t *ids = json_object_get(aws_test_given(f->call, "facts", 0), "zone_ids");
+	g_assert_cmpuint(json_object_size(ids), ==, 3);
+	g_assert_cmpstr(
+		json_string_value(json_object_get(ids, "us-east-1b")), ==, "id of us-east-1b");
 	expect_field(f, 0, "Filter.1.Name", "vpc-id");
 	expect_field(f, 1, "Filter.1.Name", "subnet-id");
 	expect_field(f, 1, "Filter.1.Value.3", "subnet-c");

@@ -71,6 +71,21 @@ static void test_health(void)
 		"{\"before\":\"true\",\"change\":\"removed\",\"field\":\"health.gate\"}]");
 }
 
+/* Commands may hold secrets; mounts are named. */
+static void test_commands_and_mounts(void)
+{
+	g_autofree char *text =
+		explained(user_data("", "setup_commands=(\n  'a'\n  'b c'\n)\nmounts=(\n)\n", "s"),
+			user_data("",
+				"initialization_commands=(\n  'x'\n)\nsetup_commands=(\n  'a'\n)\n"
+				"mounts=(\n  '/mnt/d'\n  'h:/'\n  'nfs4'\n  'ro'\n)\n",
+				"s"));
+	g_assert_cmpstr(text, ==,
+		"[{\"change\":\"added\",\"field\":\"initialization_commands\",\"hidden\":true},"
+		"{\"after\":\"/mnt/d h:/ nfs4 ro\",\"change\":\"added\",\"field\":\"mounts\"},"
+		"{\"change\":\"changed\",\"field\":\"setup_commands\",\"hidden\":true}]");
+}
+
 /* A value of several lines becomes an argument; it may look like anything. */
 static void test_values_of_several_lines(void)
 {
@@ -105,6 +120,7 @@ int main(int argc, char **argv)
 	g_test_init(&argc, &argv, NULL);
 	g_test_add_func("/explain/fields", test_fields);
 	g_test_add_func("/explain/health", test_health);
+	g_test_add_func("/explain/commands-and-mounts", test_commands_and_mounts);
 	g_test_add_func("/explain/several-lines", test_values_of_several_lines);
 	g_test_add_func("/explain/compressed-and-foreign", test_compressed_and_foreign);
 	return g_test_run();

@@ -44,24 +44,22 @@ static void test_figures_of_types(void)
 	static const struct {
 		const char *type, *gpu, *ray;
 		unsigned gpus, vcpus;
-		double memory, gpu_memory;
+		double memory;
+		unsigned gpu_memory;
 		int64_t price;
 		const char *arch;
 	} rows[] = {
-		{"p4d.24xlarge", "A100-40GB", "A100", 8, 96, 1152, 40, 21957642, "x86_64"},
-		{"p4de.24xlarge", "A100-80GB", "A100", 8, 96, 1152, 80, 27447050, "x86_64"},
-		{"p3.2xlarge", "V100-16GB", "V100", 1, 8, 61, 16, 3060000, "x86_64"},
-		{"p3.8xlarge", "V100-16GB", "V100", 4, 32, 244, 16, 12240000, "x86_64"},
-		{"p3.16xlarge", "V100-16GB", "V100", 8, 64, 488, 16, 24480000, "x86_64"},
-		{"p3dn.24xlarge", "V100-32GB", "V100", 8, 96, 768, 32, 31212000, "x86_64"},
-		{"g4dn.xlarge", "T4", "T4", 1, 4, 16, 16, 526000, "x86_64"},
-		{"g4dn.12xlarge", "T4", "T4", 4, 48, 192, 16, 3912000, "x86_64"},
-		{"g4dn.metal", "T4", "T4", 8, 96, 384, 16, 7824000, "x86_64"},
-		{"g5.xlarge", "A10G", "A10G", 1, 4, 16, 22.35, 1006000, "x86_64"},
-		{"g5.48xlarge", "A10G", "A10G", 8, 192, 768, 22.35, 16288000, "x86_64"},
-		{"g5g.xlarge", "T4G", "T4G", 1, 4, 8, 16, 420000, "arm64"},
-		{"g6.12xlarge", "L4", "L4", 4, 48, 192, 22.35, 4601600, "x86_64"},
-		{"p5.48xlarge", "H100-80GB", "H100", 8, 192, 2048, 80, 55040000, "x86_64"},
+		{"p4d.24xlarge", "A100-40GB", "A100", 8, 96, 1152, 40960, 21957642, "x86_64"},
+		{"p4de.24xlarge", "A100-80GB", "A100", 8, 96, 1152, 81920, 27447050, "x86_64"},
+		{"p3dn.24xlarge", "V100-32GB", "V100", 8, 96, 768, 32768, 31212000, "x86_64"},
+		{"g4dn.xlarge", "T4", "T4", 1, 4, 16, 15360, 526000, "x86_64"},
+		{"g4dn.12xlarge", "T4", "T4", 4, 48, 192, 15360, 3912000, "x86_64"},
+		{"g4dn.metal", "T4", "T4", 8, 96, 384, 15360, 7824000, "x86_64"},
+		{"g5.xlarge", "A10G", "A10G", 1, 4, 16, 23028, 1006000, "x86_64"},
+		{"g5.48xlarge", "A10G", "A10G", 8, 192, 768, 23028, 16288000, "x86_64"},
+		{"g5g.xlarge", "T4G", "T4G", 1, 4, 8, 15360, 420000, "arm64"},
+		{"g6.12xlarge", "L4", "L4", 4, 48, 192, 23034, 4601600, "x86_64"},
+		{"p5.48xlarge", "H100-80GB", "H100", 8, 192, 2048, 81559, 55040000, "x86_64"},
 		{"m6i.2xlarge", NULL, NULL, 0, 8, 32, 0, 384000, "x86_64"},
 		{"c6i.large", NULL, NULL, 0, 2, 4, 0, 85000, "x86_64"},
 		{"m7g.large", NULL, NULL, 0, 2, 8, 0, 81600, "arm64"},
@@ -74,7 +72,7 @@ static void test_figures_of_types(void)
 		g_assert_cmpuint(type->gpus, ==, rows[i].gpus);
 		g_assert_cmpuint(type->vcpus, ==, rows[i].vcpus);
 		g_assert_cmpfloat(type->memory_gib, ==, rows[i].memory);
-		g_assert_cmpfloat(type->gpu_memory_gib, ==, rows[i].gpu_memory);
+		g_assert_cmpuint(type->gpu_memory_mib, ==, rows[i].gpu_memory);
 		g_assert_cmpstr(type->arch, ==, rows[i].arch);
 		g_assert_cmpstr(type->gpu ? type->gpu->name : NULL, ==, rows[i].gpu);
 		g_assert_cmpstr(type->gpu ? type->gpu->ray_type : NULL, ==, rows[i].ray);
@@ -84,6 +82,37 @@ static void test_figures_of_types(void)
 		g_assert_cmpstr(price->quality, ==, "list");
 		g_assert_cmpstr(price->date, ==, "2026-07-20");
 	}
+}
+
+/* In neither table of the types, and what replaces each is. */
+static void test_retired_types(void)
+{
+	g_autoptr(RgCatalog) catalog = open_aws();
+	const GPtrArray *all = rg_catalog_get_retired(catalog);
+	g_assert_cmpuint(all->len, ==, 12);
+	for (guint i = 0; i < all->len; i++) {
+		const RgRetiredType *retired = all->pdata[i];
+		g_autoptr(RgDiags) diags = rg_diags_new();
+		g_assert_null(rg_catalog_find_type(catalog, retired->name));
+		g_assert_null(rg_catalog_get_type(
+			catalog, retired->name, (RgSource){"c.yaml", 3, 7, 0}, diags));
+		const RgDiag *diag = rg_diags_get(diags, 0);
+		g_assert_cmpstr(diag->code, ==, "catalog.retired-type");
+		g_assert_cmpuint(diag->source.line, ==, 3);
+		g_auto(GStrv) instead = g_strsplit(retired->replaced_by, "|", 0);
+		g_assert_nonnull(instead[0]);
+		for (size_t k = 0; instead[k]; k++) {
+			g_assert_nonnull(rg_catalog_find_type(catalog, instead[k]));
+			g_assert_nonnull(strstr(diag->hint, instead[k]));
+		}
+	}
+	g_autoptr(RgDiags) diags = rg_diags_new();
+	rg_catalog_get_type(catalog, "g3.4xlarge", (RgSource){0}, diags);
+	rg_catalog_get_type(catalog, "p3.2xlarge", (RgSource){0}, diags);
+	g_assert_cmpstr(rg_diags_get(diags, 0)->summary, ==,
+		"aws no longer sells g3.4xlarge: retired on 2025-10-31");
+	g_assert_cmpstr(rg_diags_get(diags, 1)->summary, ==,
+		"aws no longer sells p3.2xlarge: retired in or before 2026-05");
 }
 
 static void test_words_of_users(void)
@@ -96,8 +125,6 @@ static void test_words_of_users(void)
 		{"A100", 8, "p4d.24xlarge"},
 		{"a100-40gb", 8, "p4d.24xlarge"},
 		{"A100-80GB", 8, "p4de.24xlarge"},
-		{"V100", 1, "p3.2xlarge"},
-		{"V100", 4, "p3.8xlarge"},
 		{"V100-32GB", 8, "p3dn.24xlarge"},
 		{"T4", 1, "g4dn.xlarge"},
 		{"T4", 8, "g4dn.metal"},
@@ -200,7 +227,7 @@ static void test_fractions_and_arm_are_not_offered(void)
 	g_assert_null(rg_catalog_offer(catalog, "us-east-1", "T4G", 1, (RgSource){0}, diags));
 	g_assert_cmpstr(rg_diags_get(diags, 0)->code, ==, "catalog.no-offer");
 	g_assert_null(rg_catalog_offer(catalog, "us-east-1", "V520", 1, (RgSource){0}, diags));
-	g_assert_cmpstr(rg_diags_get(diags, 1)->code, ==, "catalog.unknown-accelerator");
+	g_assert_cmpstr(rg_diags_get(diags, 1)->code, ==, "catalog.unsupported-accelerator");
 }
 
 static void test_says_what_exists(void)
@@ -218,7 +245,13 @@ static void test_says_what_exists(void)
 	g_assert_cmpuint(diag->source.line, ==, 7);
 
 	g_assert_null(rg_catalog_offer(catalog, "sa-east-1", "A100-80GB", 8, at, diags));
-	g_assert_nonnull(strstr(rg_diags_get(diags, 1)->hint, "us-east-1"));
+	diag = rg_diags_get(diags, 1);
+	g_assert_cmpstr(diag->detail, ==,
+		"sa-east-1 has no whole A100-80GB on x86_64 hosts\nA100-40GB in sa-east-1, GPUs "
+		"per "
+		"node: 8 (p4d.24xlarge)");
+	g_assert_true(g_str_has_prefix(
+		diag->hint, "`A100-40GB:8` is offered there, A100-80GB:8 in ap-northeast-1"));
 	g_assert_null(rg_catalog_offer(catalog, "us-east-1", "A1000", 8, at, diags));
 	g_assert_cmpstr(rg_diags_get(diags, 2)->code, ==, "catalog.unknown-accelerator");
 	g_assert_cmpstr(rg_diags_get(diags, 2)->hint, ==, "did you mean `A100`?");
@@ -229,12 +262,22 @@ static void test_says_what_exists(void)
 	g_assert_cmpstr(rg_diags_get(diags, 4)->code, ==, "catalog.unknown-type");
 	g_assert_cmpstr(rg_diags_get(diags, 4)->hint, ==, "did you mean `p4d.24xlarge`?");
 	g_assert_true(rg_catalog_check_region(catalog, "mx-central-1", at, diags));
-	g_assert_cmpuint(rg_diags_count(diags), ==, 5);
+	g_assert_null(rg_catalog_offer(catalog, "us-east-1", "V100", 4, at, diags));
+	diag = rg_diags_get(diags, 5);
+	g_assert_cmpstr(diag->detail, ==,
+		"us-east-1 has no whole V100 on x86_64 hosts\nV100-32GB in us-east-1, GPUs per "
+		"node: "
+		"8 (p3dn.24xlarge)\naws no longer sells p3.16xlarge, p3.2xlarge, p3.8xlarge");
+	g_assert_cmpstr(diag->hint, ==, "`raygpu offers V100` lists where else it is offered");
+	g_assert_null(rg_catalog_offer(catalog, "us-east-1", "V100", 8, at, diags));
+	g_assert_cmpstr(rg_diags_get(diags, 6)->hint, ==, "`V100-32GB:8` is offered there");
+	g_assert_cmpuint(rg_diags_count(diags), ==, 7);
 }
 
 #define TYPES_HEAD                                                                                 \
 	"instance_type,family,arch,vcpus,memory_gib,gpu_model,gpus,gpu_fraction,gpu_memory_gib,"   \
 	"offers_known\n"
+#define RETIRED_HEAD "instance_type,gpu_model,since,gone_by,replaced_by\n"
 #define PRICES_HEAD "region,instance_type,kind,usd_per_hour,quality,date,source\n"
 #define WIDE_HEAD                                                                                  \
 	"instance_type,family,arch,vcpus,memory_gib,gpu_model,gpus,gpu_fraction,gpu_memory_gib,"   \
@@ -251,6 +294,7 @@ static void test_unpriced_come_last_and_ties_by_name(void)
 			"r2,b.one,on_demand,9,list,2026,x\nr2,a.one,on_demand,,unknown,2026,x\n"
 			"r3,b.one,on_demand,,unknown,2026,x\n"},
 		{"refusals.csv", NULL},
+		{"retired.csv", NULL},
 		{"regions.csv", "region,offers_known\nr1,yes\nr2,yes\nr3,yes\nr4,no\n"},
 		{NULL, NULL},
 	};
@@ -271,7 +315,7 @@ static void test_unpriced_come_last_and_ties_by_name(void)
 static void test_without_a_table_nodes_are_shapes(void)
 {
 	static const Override files[] = {{"instance_types.csv", NULL}, {"prices.csv", NULL},
-		{"refusals.csv", NULL}, {"regions.csv", NULL}, {NULL, NULL}};
+		{"refusals.csv", NULL}, {"retired.csv", NULL}, {"regions.csv", NULL}, {NULL, NULL}};
 	g_autoptr(RgDiags) diags = rg_diags_new();
 	g_autoptr(RgCatalog) catalog =
 		rg_catalog_open("aws", file_text, (void *)(uintptr_t)files, diags);
@@ -345,6 +389,11 @@ static void test_broken_data_is_refused(void)
 		{"regions.csv", "region,offers_known\nr,1\n", 2},
 		{"refusals.csv", "instance_type,wish\nt3.large,placement\nnope,placement\n", 3},
 		{"refusals.csv", "instance_type,wish\nt3.large,colour\n", 2},
+		{"retired.csv", RETIRED_HEAD "m5.large,,2025-10-31,,\n", 2},
+		{"retired.csv", RETIRED_HEAD "p3.2xlarge,V1,2025-10-31,,\n", 2},
+		{"retired.csv", RETIRED_HEAD "p3.2xlarge,,,,\n", 2},
+		{"retired.csv", RETIRED_HEAD "p3.2xlarge,,soon,,\n", 2},
+		{"retired.csv", RETIRED_HEAD "p3.2xlarge,,,2026-05,\np3.2xlarge,,,2026,\n", 3},
 	};
 	for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
 		const Override files[] = {{cases[i].name, cases[i].text}, {NULL, NULL}};
@@ -363,6 +412,7 @@ int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
 	g_test_add_func("/catalog/figures_of_types", test_figures_of_types);
+	g_test_add_func("/catalog/retired_types", test_retired_types);
 	g_test_add_func("/catalog/words_of_users", test_words_of_users);
 	g_test_add_func("/catalog/cheapest_against_brute_force", test_cheapest_against_brute_force);
 	g_test_add_func("/catalog/fractions_and_arm_are_not_offered",

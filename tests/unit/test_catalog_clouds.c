@@ -20,52 +20,51 @@ static RgCatalog *open_cloud(const char *provider, const char *region)
 static const struct {
 	const char *provider, *region, *type, *gpu;
 	unsigned gpus, vcpus;
-	double memory, gpu_memory, network;
+	double memory;
+	unsigned gpu_memory; /* MiB, as the GPU reports them */
+	double network;
 	int64_t on_demand, spot; /* micro-USD; spot 0: none is known */
 	unsigned rdma;
 } figures[] = {
-	{"aws", "us-east-1", "p4d.24xlarge", "A100-40GB", 8, 96, 1152, 40, 400, 21957642, 2465500,
-		4},
-	{"aws", "us-east-1", "p5.48xlarge", "H100-80GB", 8, 192, 2048, 80, 3200, 55040000, 17628900,
-		32},
-	{"aws", "us-east-1", "p3.2xlarge", "V100-16GB", 1, 8, 61, 16, 0, 3060000, 0, 0},
-	{"aws", "us-east-1", "g4dn.xlarge", "T4", 1, 4, 16, 16, 5, 526000, 200000, 0},
-	{"gcp", "us-central1", "a2-highgpu-1g", "A100-40GB", 1, 12, 85, 40, 24, 3673385, 1928020,
+	{"aws", "us-east-1", "p4d.24xlarge", "A100-40GB", 8, 96, 1152, 40960, 400, 21957642,
+		2465500, 4},
+	{"aws", "us-east-1", "p5.48xlarge", "H100-80GB", 8, 192, 2048, 81559, 3200, 55040000,
+		17628900, 32},
+	{"aws", "us-east-1", "p3dn.24xlarge", "V100-32GB", 8, 96, 768, 32768, 100, 31212000, 0, 1},
+	{"aws", "us-east-1", "g4dn.xlarge", "T4", 1, 4, 16, 15360, 5, 526000, 200000, 0},
+	{"gcp", "us-central1", "a2-highgpu-1g", "A100-40GB", 1, 12, 85, 40960, 24, 3673385, 1928020,
 		0},
-	{"gcp", "us-central1", "a2-highgpu-8g", "A100-40GB", 8, 96, 680, 40, 100, 29387080,
+	{"gcp", "us-central1", "a2-highgpu-8g", "A100-40GB", 8, 96, 680, 40960, 100, 29387080,
 		15424160, 0},
-	{"gcp", "us-central1", "a2-ultragpu-4g", "A100-80GB", 4, 48, 680, 80, 50, 20275192,
+	{"gcp", "us-central1", "a2-ultragpu-4g", "A100-80GB", 4, 48, 680, 81920, 50, 20275192,
 		11038185, 0},
-	{"gcp", "us-central1", "a3-highgpu-8g", "H100-80GB", 8, 208, 1872, 80, 1000, 88490000,
+	{"gcp", "us-central1", "a3-highgpu-8g", "H100-80GB", 8, 208, 1872, 81559, 1000, 88490000,
 		50609541, 4},
-	{"gcp", "us-central1", "g2-standard-12", "L4", 1, 12, 48, 24, 16, 1000416, 562408, 0},
-	{"gcp", "us-central1", "g4-standard-48", "RTX-PRO-6000-BSE", 1, 48, 180, 96, 50, 4499930,
+	{"gcp", "us-central1", "g2-standard-12", "L4", 1, 12, 48, 23034, 16, 1000416, 562408, 0},
+	{"gcp", "us-central1", "g4-standard-48", "RTX-PRO-6000-BSE", 1, 48, 180, 97887, 50, 4499930,
 		1799820, 0},
 	{"gcp", "us-central1", "n1-standard-8", NULL, 0, 8, 30, 0, 0, 379998, 134020, 0},
 	{"gcp", "us-central1", "n2-standard-16", NULL, 0, 16, 64, 0, 0, 776944, 368480, 0},
-	{"gcp", "us-central1", "n1-standard-8+nvidia-tesla-t4:1", "T4", 1, 8, 30, 16, 0, 729998,
+	{"gcp", "us-central1", "n1-standard-8+nvidia-tesla-t4:1", "T4", 1, 8, 30, 15360, 0, 729998,
 		244020, 0},
-	{"gcp", "us-central1", "n1-standard-8+nvidia-tesla-v100:1", "V100-16GB", 1, 8, 30, 16, 0,
+	{"gcp", "us-central1", "n1-standard-8+nvidia-tesla-v100:1", "V100-16GB", 1, 8, 30, 16384, 0,
 		2859998, 874020, 0},
-	{"gcp", "us-central1", "n1-standard-16+nvidia-tesla-v100:2", "V100-16GB", 2, 16, 60, 16, 0,
-		5719996, 1748040, 0},
-	{"azure", "eastus", "Standard_NC4as_T4_v3", "T4", 1, 4, 28, 16, 8, 526000, 62699, 0},
-	{"azure", "eastus", "Standard_NC64as_T4_v3", "T4", 4, 64, 440, 16, 32, 4352000, 518758, 0},
-	{"azure", "eastus", "Standard_NC6s_v3", "V100-16GB-PCIe", 1, 6, 112, 16, 0, 3060000, 397800,
+	{"gcp", "us-central1", "n1-standard-16+nvidia-tesla-v100:2", "V100-16GB", 2, 16, 60, 16384,
+		0, 5719996, 1748040, 0},
+	{"azure", "eastus", "Standard_NC4as_T4_v3", "T4", 1, 4, 28, 15360, 8, 526000, 62699, 0},
+	{"azure", "eastus", "Standard_NC64as_T4_v3", "T4", 4, 64, 440, 15360, 32, 4352000, 518758,
 		0},
-	{"azure", "eastus", "Standard_NC24s_v3", "V100-16GB-PCIe", 4, 24, 448, 16, 0, 12240000,
-		1591200, 0},
-	{"azure", "eastus", "Standard_ND40rs_v2", "V100-32GB", 8, 40, 672, 32, 24, 22032000,
+	{"azure", "eastus", "Standard_ND40rs_v2", "V100-32GB", 8, 40, 672, 32768, 24, 22032000,
 		2423520, 1},
-	{"azure", "eastus", "Standard_NC24ads_A100_v4", "A100-80GB-PCIe", 1, 24, 220, 80, 20,
+	{"azure", "eastus", "Standard_NC24ads_A100_v4", "A100-80GB-PCIe", 1, 24, 220, 81920, 20,
 		3673000, 444433, 0},
-	{"azure", "eastus", "Standard_ND96asr_v4", "A100-40GB", 8, 96, 900, 40, 40, 27197000,
+	{"azure", "eastus", "Standard_ND96asr_v4", "A100-40GB", 8, 96, 900, 40960, 40, 27197000,
 		2991670, 8},
-	{"azure", "eastus", "Standard_ND96amsr_A100_v4", "A100-80GB", 8, 96, 1800, 80, 80, 32770000,
-		3604700, 8},
-	{"azure", "eastus", "Standard_NC40ads_H100_v5", "H100-NVL-94GB", 1, 40, 320, 94, 40,
+	{"azure", "eastus", "Standard_ND96amsr_A100_v4", "A100-80GB", 8, 96, 1800, 81920, 80,
+		32770000, 3604700, 8},
+	{"azure", "eastus", "Standard_NC40ads_H100_v5", "H100-NVL-94GB", 1, 40, 320, 95830, 40,
 		6980000, 0, 0},
-	{"azure", "eastus", "Standard_NV12ads_A10_v5", "A10", 1, 12, 110, 24, 0, 908000, 0, 0},
+	{"azure", "eastus", "Standard_NV12ads_A10_v5", "A10", 1, 12, 110, 7675, 0, 908000, 0, 0},
 	{"azure", "eastus", "Standard_D8s_v5", NULL, 0, 8, 32, 0, 0, 384000, 0, 0},
 };
 
@@ -78,7 +77,7 @@ static void compare(const RgCatalog *catalog, size_t i)
 	g_assert_cmpuint(type->gpus, ==, figures[i].gpus);
 	g_assert_cmpuint(type->vcpus, ==, figures[i].vcpus);
 	g_assert_cmpfloat(type->memory_gib, ==, figures[i].memory);
-	g_assert_cmpfloat(type->gpu_memory_gib, ==, figures[i].gpu_memory);
+	g_assert_cmpuint(type->gpu_memory_mib, ==, figures[i].gpu_memory);
 	g_assert_cmpfloat(type->network_gbps, ==, figures[i].network);
 	g_assert_cmpuint(type->rdma_adapters, ==, figures[i].rdma);
 	const RgPrice *price = rg_catalog_find_price(type, figures[i].region);
@@ -158,13 +157,13 @@ static void test_the_three_accelerators(void)
 		const char *type;
 	} rows[] = {
 		{"aws", "us-east-1", "A100", 8, "p4d.24xlarge"},
-		{"aws", "us-east-1", "V100", 1, "p3.2xlarge"},
+		{"aws", "us-east-1", "V100-32GB", 8, "p3dn.24xlarge"},
 		{"aws", "us-east-1", "T4", 1, "g4dn.xlarge"},
 		{"gcp", "us-central1", "A100", 8, "a2-highgpu-8g"},
 		{"gcp", "us-central1", "V100", 1, "n1-standard-4+nvidia-tesla-v100:1"},
 		{"gcp", "us-central1", "T4", 1, "n1-standard-4+nvidia-tesla-t4:1"},
 		{"azure", "eastus", "A100", 8, "Standard_ND96asr_v4"},
-		{"azure", "eastus", "V100", 1, "Standard_NC6s_v3"},
+		{"azure", "eastus", "V100-32GB", 8, "Standard_ND40rs_v2"},
 		{"azure", "eastus", "T4", 1, "Standard_NC4as_T4_v3"},
 	};
 	for (size_t i = 0; i < G_N_ELEMENTS(rows); i++) {

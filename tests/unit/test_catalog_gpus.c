@@ -98,6 +98,7 @@ static void test_other_vendors(void)
 		g_assert_cmpint(nvidia, ==, model->compute_capability > 0);
 		g_assert_cmpint(nvidia, ==, model->ray_type[0] != '\0');
 		g_assert_cmpuint(model->memory_gb, >, 0);
+		g_assert_cmpuint(model->memory_mib, >, 0);
 	}
 	g_assert_cmpuint(others, ==, 6);
 }

@@ -20,8 +20,8 @@ typedef struct {
 static const Form forms[] = {
 	{"instance_types.csv",
 		"instance_type family arch vcpus memory_gib gpu_model gpus gpu_fraction "
-		"gpu_memory_gib offers_known",
-		"vcpus memory_gib gpus gpu_fraction gpu_memory_gib network_gbps network_peak_gbps "
+		"offers_known",
+		"vcpus memory_gib gpus gpu_fraction network_gbps network_peak_gbps "
 		"rdma_adapters lowest_usd_per_hour",
 		"network_gbps network_peak_gbps rdma_adapters lowest_usd_per_hour",
 		"arch gpu_model offers_known markets"},
@@ -29,11 +29,14 @@ static const Form forms[] = {
 		"", "instance_type kind"},
 	{"regions.csv", "region offers_known", "", "", "offers_known"},
 	{"refusals.csv", "instance_type wish", "", "", "instance_type wish"},
+	{"retired.csv", "instance_type gpu_model since gone_by replaced_by", "", "", "gpu_model"},
 	{"gpu_models.csv",
-		"gpu_model vendor architecture form memory_gb bandwidth_gb_s compute_capability "
+		"gpu_model vendor architecture form memory_gb memory_mib bandwidth_gb_s "
+		"compute_capability "
 		"precisions fp16_tflops fp8_tflops power_w nvlink_gb_s mig_instances "
 		"mig_min_driver min_driver min_cuda last_cuda_major ray_type ray_memory_type names",
-		"memory_gb bandwidth_gb_s compute_capability fp16_tflops fp8_tflops power_w "
+		"memory_gb memory_mib bandwidth_gb_s compute_capability fp16_tflops fp8_tflops "
+		"power_w "
 		"nvlink_gb_s mig_instances last_cuda_major",
 		"bandwidth_gb_s compute_capability fp16_tflops fp8_tflops power_w nvlink_gb_s "
 		"mig_instances last_cuda_major",
@@ -43,12 +46,15 @@ static const Form forms[] = {
 	{"gpu_power.csv", "gpu_model idle_watts full_watts", "idle_watts full_watts", "", ""},
 	{"host_power.csv", "provider vcpu_idle_watts vcpu_full_watts memory_watts_per_gb pue",
 		"vcpu_idle_watts vcpu_full_watts memory_watts_per_gb pue", "", ""},
-	{"mig_profiles.csv", "gpu_model profile compute_slices memory_gb instances",
-		"compute_slices memory_gb instances", "", ""},
+	{"mig_profiles.csv", "gpu_model profile compute_slices memory_gb memory_mib instances",
+		"compute_slices memory_gb memory_mib instances", "", ""},
 	{"mig_placements.csv", "gpu_model profile start size", "start size", "",
 		"gpu_model profile"},
-	{"ray_releases.csv", "from to image_pythons wheel_pythons cuda_tags gpu_alias", "from to",
-		"", "gpu_alias"},
+	{"ray_releases.csv", "release patches wheel_pythons checked", "release patches checked", "",
+		"checked"},
+	{"ray_images.csv", "repository from to pythons cuda_tags gpu_alias cpu bare arm64 tags",
+		"from to", "", "gpu_alias cpu bare arm64 tags"},
+	{"ray_options.csv", "api option from to", "from to", "to", ""},
 	{"cuda_releases.csv", "tag cuda min_driver min_driver_minor",
 		"cuda min_driver min_driver_minor", "", ""},
 	{"cuda_archs.csv",
@@ -102,7 +108,8 @@ static const char *text_of(void *data, const char *name, size_t *len)
 static bool is_taken(const Spoiled *spoiled, RgDiags *diags)
 {
 	void *data = (void *)(uintptr_t)spoiled;
-	if (strstr("instance_types.csv prices.csv regions.csv refusals.csv", spoiled->file)) {
+	if (strstr("instance_types.csv prices.csv regions.csv refusals.csv retired.csv",
+		    spoiled->file)) {
 		g_autoptr(RgCatalog) catalog = rg_catalog_open("aws", text_of, data, diags);
 		return catalog != NULL;
 	}
@@ -290,15 +297,16 @@ static void test_wrong_units(void)
 	} cases[] = {
 		{"instance_types.csv", "memory_gib", "999999"},
 		{"instance_types.csv", "memory_gib", "1237940039680"},
-		{"instance_types.csv", "gpu_memory_gib", "81920"},
-		{"instance_types.csv", "gpu_memory_gib", "640"},
+		{"gpu_models.csv", "memory_mib", "80"},
+		{"gpu_models.csv", "memory_mib", "83886080"},
 		{"instance_types.csv", "network_gbps", "25000"},
 		{"instance_types.csv", "network_peak_gbps", "400000000000"},
 		{"gpu_models.csv", "memory_gb", "85899345920"},
 		{"gpu_models.csv", "bandwidth_gb_s", "2039000000"},
 		{"grid_intensity.csv", "g_co2e_per_kwh", "3790000000"},
 		{"mig_profiles.csv", "memory_gb", "5368709120"},
-		{"mig_profiles.csv", "instances", "9"},
+		{"mig_profiles.csv", "memory_mib", "4980736"},
+		{"mig_profiles.csv", "instances", "13"},
 		{"host_power.csv", "pue", "0.13"},
 	};
 	for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {

@@ -1,49 +1,72 @@
-/* Placement compared with brute force: random small problems, each node and each GPU separately. */
-#include "fit/place.h"
+/* Placement compared with brute force: random small problems, each node and each GPU separately.
+ * With RAYGPU_LONG more of them. */
+#include "place_brute.h"
 #include <string.h>
 
 #define POOLS 3
 #define TASKS 3
+#define PARTS 2
 #define NODES 4
-#define GPUS 3
-#define AMOUNTS 2
+#define GPUS BRUTE_GPUS
+#define AMOUNTS BRUTE_AMOUNTS
+#define KINDS 2
+#define MOST_ALONE 4 /* units that brute force tries */
 
 /* A problem with its own memory. */
 typedef struct {
 	RgPlaceProblem problem;
 	RgPlacePool pools[POOLS];
 	RgPlaceTask tasks[TASKS];
-	RgPlaceNeed needs[TASKS][POOLS];
-	int64_t has[POOLS][AMOUNTS], takes[TASKS][AMOUNTS];
-	unsigned order[TASKS][POOLS];
+	RgPlacePart parts[TASKS][PARTS];
+	RgPlaceNeed needs[TASKS][PARTS][POOLS];
+	int64_t has[POOLS][AMOUNTS], takes[TASKS][PARTS][AMOUNTS];
+	unsigned order[POOLS];
 } Case;
+
+static unsigned cases(unsigned few, unsigned many)
+{
+	const char *is_long = g_getenv("RAYGPU_LONG");
+	return is_long && *is_long != '\0' ? many : few;
+}
 
 static unsigned roll(GRand *rand, unsigned from, unsigned to)
 {
 	return (unsigned)g_rand_int_range(rand, (gint32)from, (gint32)to + 1);
 }
 
-static void make_task(GRand *rand, Case *c, unsigned t)
+static void make_part(GRand *rand, Case *c, unsigned t, unsigned i)
 {
 	static const unsigned parts[] = {2500, 3334, 5000, 6000, 7500};
 	bool parted = roll(rand, 0, 1) == 1;
 	unsigned whole = roll(rand, 0, 2);
-	RgPlaceTask *task = &c->tasks[t];
-	task->units = roll(rand, 1, 4);
-	task->bundles = roll(rand, 0, 2) == 0 ? roll(rand, 2, 3) : 1;
-	task->spread = task->bundles > 1 && roll(rand, 0, 2) > 0;
 	for (unsigned p = 0; p < POOLS; p++) {
-		RgPlaceNeed *need = &c->needs[t][p];
+		RgPlaceNeed *need = &c->needs[t][i][p];
 		need->admitted = roll(rand, 0, 3) > 0;
-		need->part = parted ? parts[roll(rand, 0, G_N_ELEMENTS(parts) - 1)] : 0;
-		need->whole = parted ? 0 : whole;
-		c->order[t][p] = (p + t) % POOLS;
+		need->part = need->admitted && parted
+				     ? parts[roll(rand, 0, G_N_ELEMENTS(parts) - 1)]
+				     : 0;
+		need->whole = need->admitted && !parted ? whole : 0;
 	}
-	for (unsigned i = 0; i < AMOUNTS; i++)
-		c->takes[t][i] = roll(rand, i == 0 ? 1 : 0, 2);
-	task->on = c->needs[t];
-	task->amounts = c->takes[t];
-	task->order = c->order[t];
+	for (unsigned a = 0; a < AMOUNTS; a++)
+		c->takes[t][i][a] = roll(rand, a == 0 ? 1 : 0, 2);
+	c->parts[t][i] = (RgPlacePart){roll(rand, 1, 2), c->needs[t][i], c->takes[t][i]};
+}
+
+static void make_task(GRand *rand, Case *c, unsigned t)
+{
+	static const RgPlaceStrategy strategies[] = {
+		RG_PLACE_PACK, RG_PLACE_SPREAD, RG_PLACE_STRICT_PACK, RG_PLACE_STRICT_SPREAD};
+	static const RgPlaceAlike alike[] = {RG_PLACE_ANY, RG_PLACE_UNIT_ALIKE, RG_PLACE_ALL_ALIKE};
+	RgPlaceTask *task = &c->tasks[t];
+	task->units = roll(rand, 1, 3);
+	task->n_parts = roll(rand, 0, 3) == 0 ? 2 : 1;
+	for (unsigned i = 0; i < task->n_parts; i++)
+		make_part(rand, c, t, i);
+	if (task->n_parts == 1)
+		c->parts[t][0].count = roll(rand, 0, 1) == 0 ? 1 : roll(rand, 2, 3);
+	task->parts = c->parts[t];
+	task->strategy = strategies[roll(rand, 0, 3)];
+	task->alike = alike[roll(rand, 0, 2)];
 }
 
 static void make_case(GRand *rand, Case *c)
@@ -54,132 +77,40 @@ static void make_case(GRand *rand, Case *c)
 		c->pools[p].nodes = roll(rand, 0, MIN(left, 2));
 		left -= c->pools[p].nodes;
 		c->pools[p].gpus = roll(rand, 0, GPUS);
-		for (unsigned i = 0; i < AMOUNTS; i++)
-			c->has[p][i] = roll(rand, 0, 3);
+		c->pools[p].kind = c->pools[p].gpus > 0 ? roll(rand, 1, KINDS) : 0;
+		for (unsigned a = 0; a < AMOUNTS; a++)
+			c->has[p][a] = roll(rand, 1, 6);
 		c->pools[p].amounts = c->has[p];
+		c->order[p] = p;
 	}
 	for (unsigned t = 0; t < TASKS; t++)
 		make_task(rand, c, t);
-	c->problem = (RgPlaceProblem){c->pools, c->tasks, POOLS, AMOUNTS, roll(rand, 1, TASKS)};
-	for (unsigned t = c->problem.n_tasks; t < TASKS; t++)
-		c->tasks[t] = (RgPlaceTask){.units = 1000000, .bundles = 1}; /* none of it */
-}
-
-/* So few whole GPUs that every placement is tried. */
-static bool is_settled(const Case *c)
-{
-	unsigned units = 0;
-	bool whole = true;
-	for (unsigned t = 0; t < c->problem.n_tasks; t++) {
-		units += c->tasks[t].units * c->tasks[t].bundles;
-		for (unsigned p = 0; p < POOLS; p++)
-			whole &= c->needs[t][p].part == 0;
-	}
-	return whole && units <= RG_PLACE_SMALL;
-}
-
-/* ---- brute force: nodes and GPUs one by one, no shared state with the code under test */
-
-typedef struct {
-	const RgPlaceProblem *problem;
-	unsigned n_nodes, pool_of[NODES * 4];
-	int64_t gpu[NODES * 4][GPUS], left[NODES * 4][AMOUNTS];
-} World;
-
-static void make_world(World *w, const RgPlaceProblem *problem)
-{
-	memset(w, 0, sizeof *w);
-	w->problem = problem;
-	for (unsigned p = 0; p < problem->n_pools; p++) {
-		for (unsigned n = 0; n < problem->pools[p].nodes; n++) {
-			for (unsigned i = 0; i < problem->n_amounts; i++)
-				w->left[w->n_nodes][i] = problem->pools[p].amounts[i];
-			w->pool_of[w->n_nodes++] = p;
-		}
-	}
-}
-
-/* A bundle of task t on node n, GPU d first; false: it does not fit. */
-static bool put(World *w, unsigned t, unsigned n, unsigned d)
-{
-	const RgPlaceTask *task = &w->problem->tasks[t];
-	const RgPlaceNeed *need = &task->on[w->pool_of[n]];
-	unsigned gpus = w->problem->pools[w->pool_of[n]].gpus, found = 0;
-	if (!need->admitted)
-		return false;
-	for (unsigned i = 0; i < w->problem->n_amounts; i++) {
-		w->left[n][i] -= task->amounts[i];
-		if (w->left[n][i] < 0)
-			return false;
-	}
-	if (need->part > 0) {
-		if (d >= gpus)
-			return false;
-		w->gpu[n][d] += need->part;
-		return w->gpu[n][d] <= RG_PLACE_ONE;
-	}
-	for (unsigned k = 0; k < gpus && found < need->whole; k++) {
-		if (w->gpu[n][k] == 0) {
-			w->gpu[n][k] = RG_PLACE_ONE;
-			found++;
-		}
-	}
-	(void)d;
-	return found == need->whole;
-}
-
-static bool all_fit(const World *w, unsigned t, unsigned unit, unsigned bundle, unsigned from)
-{
-	const RgPlaceProblem *problem = w->problem;
-	if (t == problem->n_tasks)
-		return true;
-	const RgPlaceTask *task = &problem->tasks[t];
-	if (unit == task->units)
-		return all_fit(w, t + 1, 0, 0, 0);
-	if (bundle == task->bundles)
-		return all_fit(w, t, unit + 1, 0, task->spread ? 0 : from);
-	/* equal bundles in the order of the nodes: swapping them makes no difference */
-	for (unsigned n = from; n < w->n_nodes; n++) {
-		for (unsigned d = 0; d < GPUS; d++) {
-			World next = *w;
-			unsigned after = task->spread ? n + 1 : n;
-			if (d > 0 && w->gpu[n][d] == w->gpu[n][d - 1])
-				continue;
-			if (put(&next, t, n, d) && all_fit(&next, t, unit, bundle + 1, after))
-				return true;
-		}
-	}
-	return false;
+	c->problem = (RgPlaceProblem){
+		c->pools, c->tasks, c->order, POOLS, AMOUNTS, roll(rand, 1, TASKS)};
 }
 
 static unsigned brute_alone(const Case *c, unsigned t)
 {
 	RgPlaceTask task = c->tasks[t];
-	RgPlaceProblem one = {c->pools, &task, POOLS, AMOUNTS, 1};
-	World w;
-	make_world(&w, &one);
-	for (task.units = 0;; task.units++) {
-		RgPlaceTask more = task;
-		more.units++;
-		one.tasks = &more;
-		w.problem = &one;
-		if (!all_fit(&w, 0, 0, 0, 0))
-			return task.units;
-	}
+	RgPlaceProblem one = c->problem;
+	one.tasks = &task;
+	one.n_tasks = 1;
+	for (task.units = 1; task.units <= MOST_ALONE && brute_fits(&one); task.units++)
+		;
+	return task.units - 1;
 }
-
-#define RANDOM_CASES 3000
 
 static void test_alone_is_brute_force(void)
 {
 	g_autoptr(GRand) rand = g_rand_new_with_seed(7);
 	unsigned some = 0;
-	for (unsigned i = 0; i < RANDOM_CASES; i++) {
+	for (unsigned i = 0; i < cases(400, 3000); i++) {
 		Case c;
 		make_case(rand, &c);
 		for (unsigned t = 0; t < c.problem.n_tasks; t++) {
 			unsigned brute = brute_alone(&c, t);
-			g_assert_cmpuint(rg_place_alone(&c.problem, t), ==, brute);
+			uint64_t alone = rg_place_alone(&c.problem, t);
+			g_assert_cmpuint(MIN(alone, MOST_ALONE), ==, brute);
 			some += brute > 1;
 		}
 	}
@@ -190,21 +121,16 @@ static void test_together_is_brute_force(void)
 {
 	g_autoptr(GRand) rand = g_rand_new_with_seed(11);
 	unsigned fit = 0, hopeful = 0;
-	for (unsigned i = 0; i < RANDOM_CASES; i++) {
+	for (unsigned i = 0; i < cases(1500, 10000); i++) {
 		Case c;
 		make_case(rand, &c);
 		bool each = true;
 		for (unsigned t = 0; t < c.problem.n_tasks; t++)
 			each &= rg_place_alone(&c.problem, t) >= c.tasks[t].units;
-		World w;
-		make_world(&w, &c.problem);
-		bool brute = each && all_fit(&w, 0, 0, 0, 0);
+		bool brute = each && brute_fits(&c.problem);
 		g_autoptr(RgPlaced) placed = rg_place_together(&c.problem);
-		if (placed->exact)
-			g_assert_cmpint(placed->all, ==, brute);
-		else
-			g_assert_false(placed->all);
-		g_assert_true(placed->exact || !is_settled(&c));
+		g_assert_true(placed->exact);
+		g_assert_cmpint(placed->all, ==, brute);
 		fit += brute;
 		hopeful += each && !brute;
 	}
@@ -213,59 +139,116 @@ static void test_together_is_brute_force(void)
 }
 
 /* Fractions of a GPU never sum up to more than one, amounts never to more than the node has. */
+static void check_nodes(const Case *c, const RgPlaced *placed)
+{
+	unsigned used[POOLS] = {0};
+	for (guint i = 0; i < placed->nodes->len; i++) {
+		const RgPlacedNodes *nodes = placed->nodes->pdata[i];
+		uint64_t gpus = 0, amounts[AMOUNTS] = {0};
+		used[nodes->pool] += nodes->nodes;
+		for (unsigned t = 0, k = 0; t < c->problem.n_tasks; t++) {
+			for (unsigned part = 0; part < c->tasks[t].n_parts; part++, k++) {
+				const RgPlaceNeed *need = &c->needs[t][part][nodes->pool];
+				unsigned n = nodes->bundles[k];
+				g_assert_true(n == 0 || need->admitted);
+				gpus += n * ((uint64_t)need->whole * RG_PLACE_ONE + need->part);
+				for (unsigned a = 0; a < AMOUNTS; a++)
+					amounts[a] += n * (uint64_t)c->takes[t][part][a];
+			}
+		}
+		g_assert_cmpuint(gpus, <=, (uint64_t)c->pools[nodes->pool].gpus * RG_PLACE_ONE);
+		for (unsigned a = 0; a < AMOUNTS; a++)
+			g_assert_cmpuint(amounts[a], <=, (uint64_t)c->has[nodes->pool][a]);
+	}
+	for (unsigned p = 0; p < POOLS; p++)
+		g_assert_cmpuint(used[p], <=, c->pools[p].nodes);
+}
+
 static void test_nothing_is_over_committed(void)
 {
 	g_autoptr(GRand) rand = g_rand_new_with_seed(13);
-	for (unsigned i = 0; i < 2000; i++) {
+	for (unsigned i = 0; i < cases(500, 2000); i++) {
 		Case c;
 		make_case(rand, &c);
 		g_autoptr(RgPlaced) placed = rg_place_together(&c.problem);
+		check_nodes(&c, placed);
 		for (unsigned p = 0; p < POOLS; p++) {
-			uint64_t taken = 0, amounts[AMOUNTS] = {0};
-			for (unsigned t = 0; t < c.problem.n_tasks; t++) {
-				const RgPlaceNeed *need = &c.needs[t][p];
-				uint64_t n = placed->bundles[t * POOLS + p];
-				g_assert_true(n == 0 || need->admitted);
-				taken += n * (need->whole * RG_PLACE_ONE + need->part);
-				for (unsigned k = 0; k < AMOUNTS; k++)
-					amounts[k] += n * (uint64_t)c.takes[t][k];
-			}
 			const RgPlaceUse *use = &placed->use[p];
-			g_assert_cmpuint(use->used, ==, taken);
 			g_assert_cmpuint(use->total, ==,
 				(uint64_t)c.pools[p].nodes * c.pools[p].gpus * RG_PLACE_ONE);
 			g_assert_cmpuint(use->used + use->stranded, <=, use->total);
-			for (unsigned k = 0; k < AMOUNTS; k++)
-				g_assert_cmpuint(
-					amounts[k], <=, (uint64_t)c.has[p][k] * c.pools[p].nodes);
 		}
 		for (unsigned t = 0; t < c.problem.n_tasks; t++) {
 			uint64_t sum = 0;
 			for (unsigned p = 0; p < POOLS; p++)
 				sum += placed->bundles[t * POOLS + p];
-			g_assert_cmpuint(sum, ==, (uint64_t)placed->units[t] * c.tasks[t].bundles);
+			g_assert_cmpuint(sum, ==,
+				(uint64_t)placed->units[t] * rg_place_bundles(&c.tasks[t]));
 			g_assert_cmpuint(placed->units[t], <=, rg_place_alone(&c.problem, t));
 		}
+	}
+}
+
+/* More nodes: what fits still fits, and of the tasks that are placed completely the first ones stay
+ * so. */
+static void check_one_more(Case *c, unsigned pool)
+{
+	uint64_t before[TASKS];
+	for (unsigned t = 0; t < c->problem.n_tasks; t++)
+		before[t] = rg_place_alone(&c->problem, t);
+	g_autoptr(RgPlaced) first = rg_place_together(&c->problem);
+	c->pools[pool].nodes++;
+	for (unsigned t = 0; t < c->problem.n_tasks; t++)
+		g_assert_cmpuint(rg_place_alone(&c->problem, t), >=, before[t]);
+	g_autoptr(RgPlaced) second = rg_place_together(&c->problem);
+	g_assert_true(second->all || !first->all);
+	for (unsigned t = 0; t < c->problem.n_tasks; t++) {
+		bool was = first->units[t] == c->tasks[t].units;
+		bool is = second->units[t] == c->tasks[t].units;
+		if (is && !was)
+			break;
+		g_assert_true(is || !was);
 	}
 }
 
 static void test_one_more_node_takes_nothing_away(void)
 {
 	g_autoptr(GRand) rand = g_rand_new_with_seed(17);
-	for (unsigned i = 0; i < 2000; i++) {
+	for (unsigned i = 0; i < cases(500, 2000); i++) {
 		Case c;
 		make_case(rand, &c);
-		uint64_t before[TASKS];
-		for (unsigned t = 0; t < c.problem.n_tasks; t++)
-			before[t] = rg_place_alone(&c.problem, t);
-		g_autoptr(RgPlaced) first = rg_place_together(&c.problem);
-		c.pools[roll(rand, 0, POOLS - 1)].nodes++;
-		for (unsigned t = 0; t < c.problem.n_tasks; t++)
-			g_assert_cmpuint(rg_place_alone(&c.problem, t), >=, before[t]);
-		g_autoptr(RgPlaced) second = rg_place_together(&c.problem);
-		if (first->all && second->exact)
-			g_assert_true(second->all);
+		check_one_more(&c, roll(rand, 0, POOLS - 1));
 	}
+}
+
+/* The same with 33 to 200 nodes, and tasks that nearly fill them. */
+static void test_many_nodes_are_monotone(void)
+{
+	g_autoptr(GRand) rand = g_rand_new_with_seed(23);
+	unsigned fit = 0, certain = 0, n = cases(150, 2000);
+	for (unsigned i = 0; i < n; i++) {
+		Case c;
+		make_case(rand, &c);
+		unsigned nodes = roll(rand, 33, 200);
+		for (unsigned p = 0; p < POOLS; p++) {
+			c.pools[p].nodes = p + 1 < POOLS ? roll(rand, 0, nodes) : nodes;
+			nodes -= c.pools[p].nodes;
+			for (unsigned a = 0; a < AMOUNTS; a++)
+				c.has[p][a] += 2;
+		}
+		for (unsigned t = 0; t < c.problem.n_tasks; t++) {
+			uint64_t most = rg_place_alone(&c.problem, t);
+			c.tasks[t].units = (unsigned)MAX(most / roll(rand, 1, 5), 1);
+		}
+		g_autoptr(RgPlaced) placed = rg_place_together(&c.problem);
+		fit += placed->all;
+		certain += placed->exact;
+		check_nodes(&c, placed);
+		check_one_more(&c, roll(rand, 0, POOLS - 1));
+	}
+	g_test_message("%u of %u fit; %u are certain", fit, n, certain);
+	g_assert_cmpuint(fit, >, n / 5);
+	g_assert_cmpuint(certain, >, n * 9 / 10);
 }
 
 static void test_same_question_same_answer(void)
@@ -284,15 +267,34 @@ static void test_same_question_same_answer(void)
 	}
 }
 
+static const int64_t none[1] = {0};
+static const unsigned first_pool[2] = {0, 1};
+
+/* Nodes of the largest pool do not draw a gang away from where it should be. */
+static void test_more_nodes_do_not_change_the_pool(void)
+{
+	RgPlacePool pools[2] = {{2, 8, 1, none}, {29, 1, 2, none}};
+	RgPlaceNeed one[2] = {{true, 1, 0}, {true, 1, 0}}, eight[2] = {{true, 8, 0}, {false, 0, 0}};
+	RgPlacePart ddp = {2, one, none}, train = {1, eight, none};
+	RgPlaceTask tasks[2] = {{1, 1, &ddp, RG_PLACE_STRICT_SPREAD, RG_PLACE_ALL_ALIKE},
+		{2, 1, &train, RG_PLACE_PACK, RG_PLACE_ANY}};
+	static const unsigned order[2] = {1, 0};
+	RgPlaceProblem problem = {pools, tasks, order, 2, 0, 2};
+	for (; pools[1].nodes < 40; pools[1].nodes++) {
+		g_autoptr(RgPlaced) placed = rg_place_together(&problem);
+		g_assert_true(placed->all && placed->exact);
+	}
+}
+
 /* Two gangs of two groups each, on nodes for three groups: each may get one and wait. */
 static void test_gangs_that_hold_half(void)
 {
-	static const int64_t none[1] = {0};
-	static const unsigned order[1] = {0};
-	RgPlacePool pool = {6, 8, none};
+	RgPlacePool pool = {6, 8, 1, none};
 	RgPlaceNeed need = {true, 8, 0};
-	RgPlaceTask tasks[2] = {{2, 2, true, &need, none, order}, {2, 2, true, &need, none, order}};
-	RgPlaceProblem problem = {&pool, tasks, 1, 0, 2};
+	RgPlacePart part = {2, &need, none};
+	RgPlaceTask gang = {2, 1, &part, RG_PLACE_STRICT_SPREAD, RG_PLACE_ALL_ALIKE};
+	RgPlaceTask tasks[2] = {gang, gang};
+	RgPlaceProblem problem = {&pool, tasks, first_pool, 1, 0, 2};
 	unsigned gangs[2] = {0, 1}, held[2];
 	pool.nodes = 5;
 	g_assert_true(rg_place_deadlock(&problem, gangs, 2, held));
@@ -308,19 +310,37 @@ static void test_gangs_that_hold_half(void)
 	g_assert_false(rg_place_deadlock(&problem, gangs, 1, held));
 }
 
+/* Single GPUs spread over both nodes leave no whole node; equal tasks alone always fit. */
+static void test_spreading_scheduler(void)
+{
+	RgPlacePool pool = {2, 8, 1, none};
+	RgPlaceNeed one = {true, 1, 0}, eight = {true, 8, 0};
+	RgPlacePart small = {1, &one, none}, large = {1, &eight, none};
+	RgPlaceTask tasks[2] = {{8, 1, &small, RG_PLACE_PACK, RG_PLACE_ANY},
+		{1, 1, &large, RG_PLACE_PACK, RG_PLACE_ANY}};
+	RgPlaceProblem problem = {&pool, tasks, first_pool, 1, 0, 2};
+	g_autoptr(RgPlaced) both = rg_place_together(&problem);
+	g_assert_true(both->all);
+	g_assert_false(rg_place_survives_spreading(&problem, both));
+	problem.n_tasks = 1;
+	g_autoptr(RgPlaced) alone = rg_place_together(&problem);
+	g_assert_true(alone->all);
+	g_assert_true(rg_place_survives_spreading(&problem, alone));
+}
+
 /* 500 replicas on 1,000 nodes: the time is printed, not asserted. */
 static void test_large_ones_are_quick(void)
 {
-	int64_t has[2] = {96 * RG_PLACE_ONE, 800},
-		takes[3][2] = {{RG_PLACE_ONE, 0}, {RG_PLACE_ONE, 0}, {RG_PLACE_ONE, 0}};
-	static const unsigned order[2] = {0, 1};
-	RgPlacePool pools[2] = {{600, 8, has}, {400, 4, has}};
+	int64_t has[2] = {96 * RG_PLACE_ONE, 800}, takes[2] = {RG_PLACE_ONE, 0};
+	RgPlacePool pools[2] = {{600, 8, 1, has}, {400, 4, 2, has}};
 	RgPlaceNeed whole[2] = {{true, 8, 0}, {false, 0, 0}},
-		    part[2] = {{true, 0, 2500}, {true, 0, 2500}},
+		    fraction[2] = {{true, 0, 2500}, {true, 0, 2500}},
 		    two[2] = {{true, 2, 0}, {true, 2, 0}};
-	RgPlaceTask tasks[3] = {{100, 5, true, whole, takes[0], order},
-		{200, 1, false, part, takes[1], order}, {200, 1, false, two, takes[2], order}};
-	RgPlaceProblem problem = {pools, tasks, 2, 2, 3};
+	RgPlacePart parts[3] = {{5, whole, takes}, {1, fraction, takes}, {1, two, takes}};
+	RgPlaceTask tasks[3] = {{100, 1, &parts[0], RG_PLACE_STRICT_SPREAD, RG_PLACE_UNIT_ALIKE},
+		{200, 1, &parts[1], RG_PLACE_PACK, RG_PLACE_ANY},
+		{200, 1, &parts[2], RG_PLACE_PACK, RG_PLACE_ANY}};
+	RgPlaceProblem problem = {pools, tasks, first_pool, 2, 2, 3};
 	gint64 start = g_get_monotonic_time();
 	g_autoptr(RgPlaced) placed = rg_place_together(&problem);
 	g_test_message("500 replicas on 1000 nodes: %.2f ms",
@@ -338,8 +358,11 @@ int main(int argc, char **argv)
 	g_test_add_func("/fit/place/together", test_together_is_brute_force);
 	g_test_add_func("/fit/place/over_commit", test_nothing_is_over_committed);
 	g_test_add_func("/fit/place/monotone", test_one_more_node_takes_nothing_away);
+	g_test_add_func("/fit/place/monotone_many", test_many_nodes_are_monotone);
 	g_test_add_func("/fit/place/same", test_same_question_same_answer);
+	g_test_add_func("/fit/place/more_nodes", test_more_nodes_do_not_change_the_pool);
 	g_test_add_func("/fit/place/deadlock", test_gangs_that_hold_half);
+	g_test_add_func("/fit/place/spreading", test_spreading_scheduler);
 	g_test_add_func("/fit/place/large", test_large_ones_are_quick);
 	return g_test_run();
 }

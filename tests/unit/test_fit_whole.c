@@ -4,24 +4,7 @@
 #include "fit/offers.h"
 #include "fit/whole.h"
 #include "spec/spec.h"
-
-typedef struct {
-	const char *types, *prices;
-} Files;
-
-static const char *file_text(void *data, const char *name, size_t *len)
-{
-	const Files *files = data;
-	const char *text = NULL;
-	if (g_str_equal(name, "instance_types.csv"))
-		text = files->types;
-	else if (g_str_equal(name, "prices.csv"))
-		text = files->prices;
-	else if (g_str_equal(name, "regions.csv"))
-		text = "region,offers_known\neast,yes\nnorth,yes\nsouth,yes\nwest,yes\n";
-	*len = text ? strlen(text) : 0;
-	return text;
-}
+#include "catalog_text.h"
 
 static const char *const regions[] = {"east", "north", "south", "west"};
 #define TYPES_HEAD                                                                                 \
@@ -31,13 +14,8 @@ static const char *const regions[] = {"east", "north", "south", "west"};
 
 static RgCatalog *open_catalog(const char *types, const char *prices)
 {
-	Files files = {types, prices};
-	g_autoptr(RgDiags) diags = rg_diags_new();
-	RgCatalog *catalog = rg_catalog_open("cloud", file_text, &files, diags);
-	for (size_t i = 0; i < rg_diags_count(diags); i++)
-		g_test_message("%s", rg_diags_get(diags, i)->summary);
-	g_assert_nonnull(catalog);
-	return catalog;
+	return catalog_text_open(
+		types, prices, "region,offers_known\neast,yes\nnorth,yes\nsouth,yes\nwest,yes\n");
 }
 
 static RgCatalog *random_catalog(void)
@@ -256,6 +234,8 @@ static void test_ranges_count_with_their_most(void)
 	g_assert_cmpint(pool.microusd_hour, ==, 15000000);
 	g_assert_cmpuint(pool.nodes, ==, 3);
 	g_assert_cmpstr(most.price_date, ==, "2026-03");
+	g_assert_cmpstr(most.oldest_date, ==, "2026");
+	g_assert_cmpuint(most.derived, ==, 0);
 }
 
 int main(int argc, char **argv)

@@ -24,7 +24,10 @@ static char *judge(const RgPlanRange *const *ranges, const char *pool, bool mont
 	g_autoptr(RgDiags) diags = rg_diags_new();
 	g_autoptr(GArray) pools = pools_of(ranges);
 	g_autoptr(GPtrArray) limits = g_ptr_array_new_with_free_func(rg_plan_limit_free);
-	g_ptr_array_add(limits, rg_plan_limit_new(pool, month, microusd, (RgSource){0}));
+	const RgPlanLimit limit = {.pool = (char *)(uintptr_t)pool,
+		.hours = month ? RG_MONTH_HOURS : 1,
+		.most = microusd};
+	g_ptr_array_add(limits, rg_plan_limit_new(&limit));
 	bool good = rg_plan_check_range(pools, limits, "mars-1", diags);
 	g_assert_true(good == !rg_diags_has_errors(diags));
 	g_assert_true(good == (rg_diags_count(diags) == 0));
@@ -113,11 +116,45 @@ static void sums_are_of_all_or_of_one(void)
 	g_assert_cmpuint(rg_plan_range_sum(pools, "serve").most.nodes, ==, 10);
 }
 
+static const RgPlanRange trained = {"trained", {.nodes = 2, .unpriced = 2, .gpus = 16},
+	{.nodes = 4, .unpriced = 4, .gpus = 32}};
+
+/* They need no price. */
+static void gpu_hours_are_those_of_the_maximum(void)
+{
+	const RgPlanRange *const all[] = {&trained, NULL};
+	static const struct {
+		unsigned hours;
+		int64_t most;
+		const char *told;
+	} cases[] = {{RG_DAY_HOURS, 768, NULL},
+		{RG_DAY_HOURS, 767, "would use 768 GPU hours per day; the budget is 767"},
+		{RG_MONTH_HOURS, 0,
+			"would use 23360 GPU hours per month of 730 hours; the budget is 0"}};
+	for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
+		g_autoptr(RgDiags) diags = rg_diags_new();
+		g_autoptr(GArray) pools = pools_of(all);
+		g_autoptr(GPtrArray) limits = g_ptr_array_new_with_free_func(rg_plan_limit_free);
+		const RgPlanLimit limit = {
+			.gpus = true, .hours = cases[i].hours, .most = cases[i].most};
+		g_ptr_array_add(limits, rg_plan_limit_new(&limit));
+		g_assert_true(
+			rg_plan_check_range(pools, limits, "mars-1", diags) == !cases[i].told);
+		if (!cases[i].told)
+			continue;
+		const RgDiag *diag = rg_diags_get(diags, 0);
+		g_assert_nonnull(strstr(diag->summary, cases[i].told));
+		g_assert_nonnull(strstr(diag->detail, "at the minimum it would use "));
+	}
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
 	g_test_add_func(
 		"/range/the-most-is-held-against-the-budget", the_most_is_held_against_the_budget);
+	g_test_add_func(
+		"/range/gpu-hours-are-those-of-the-maximum", gpu_hours_are_those_of_the_maximum);
 	g_test_add_func("/range/a-month-has-730-hours", a_month_has_730_hours);
 	g_test_add_func("/range/pools-have-limits-of-their-own", pools_have_limits_of_their_own);
 	g_test_add_func(

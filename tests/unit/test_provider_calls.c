@@ -333,6 +333,8 @@ static const struct {
 static const char creates[] = "[{'kind': 'scripted.node', 'count': 2, 'origin': '/pools/p', "
 			      "'addresses': ['scripted.node.p[0]', 'scripted.node.p[1]']}]";
 
+static const RgPreflightAbout preflight_about = {.cluster = "c", .applies = true};
+
 static void test_findings_of_preflight_have_the_origin_of_their_address(void)
 {
 	g_autoptr(Scripted) scripted = scripted_open(
@@ -343,7 +345,7 @@ static void test_findings_of_preflight_have_the_origin_of_their_address(void)
 	g_autoptr(RgDiags) findings = rg_diags_new();
 	json_auto_t *list = scripted_json(creates);
 	g_assert_true(rg_provider_preflight(
-		scripted->provider, "c", list, true, findings, scripted->diags));
+		scripted->provider, &preflight_about, list, findings, NULL, scripted->diags));
 	g_assert_cmpuint(rg_diags_count(findings), ==, 3);
 	scripted_assert_diag(findings, 0, "provider.quota", "no more");
 	g_assert_cmpstr(rg_diags_get(findings, 0)->origin, ==, "/pools/p");
@@ -364,8 +366,8 @@ static void test_a_failed_preflight_has_no_findings(void)
 				bad ? bad_findings[i].why : "");
 		g_autoptr(Scripted) scripted = scripted_open(script, false);
 		g_autoptr(RgDiags) findings = rg_diags_new();
-		g_assert_false(rg_provider_preflight(
-			scripted->provider, "c", list, true, findings, scripted->diags));
+		g_assert_false(rg_provider_preflight(scripted->provider, &preflight_about, list,
+			findings, NULL, scripted->diags));
 		g_assert_cmpuint(rg_diags_count(findings), ==, 0);
 		if (bad)
 			scripted_assert_diag(scripted->diags, 0, "provider.bad-result", why);

@@ -202,6 +202,31 @@ static void test_pending_and_unsupported_where_they_belong(void)
 	g_assert_cmpuint(rg_diags_count(update->diags), ==, 0);
 }
 
+static void test_only_what_update_accepts_is_changed_after_ready(void)
+{
+	g_autoptr(Scripted) good = open_with("ready",
+		"[" ITEM("0", "'outcome': 'done', 'changed': ['tags', 'protect']") "," ITEM(
+			"1", "'outcome': 'pending', 'changed': ['tags']") "]");
+	g_autoptr(GPtrArray) results = call(good, rg_provider_ready);
+	json_auto_t *names = scripted_json("['tags', 'protect']");
+	g_assert_true(json_equal(at(results, 0)->changed, names));
+	g_assert_null(at(results, 1)->changed); /* it is not ready yet */
+	g_assert_cmpuint(rg_diags_count(good->diags), ==, 0);
+	static const char *const bad[] = {
+		"['ip']", "['size']", "['none']", "[7]", "['tags', 'tags']", "'tags'"};
+	for (size_t i = 0; i < G_N_ELEMENTS(bad); i++) {
+		g_autofree char *step =
+			g_strdup_printf("[" ITEM("0", "'outcome': 'done', 'changed': %s") "," ITEM(
+						"1", "'outcome': 'done'") "]",
+				bad[i]);
+		g_autoptr(Scripted) scripted = open_with("ready", step);
+		g_autoptr(GPtrArray) checked = call(scripted, rg_provider_ready);
+		g_assert_cmpint(at(checked, 0)->outcome, ==, RG_OUTCOME_DONE);
+		g_assert_cmpuint(json_array_size(at(checked, 0)->changed), ==, i == 4);
+		g_assert_cmpuint(rg_diags_count(scripted->diags), ==, 1);
+	}
+}
+
 static void test_update_unsupported_as_a_whole_is_no_error(void)
 {
 	g_autoptr(Scripted) scripted = open_with("update", "[['status', -6]]");
@@ -272,6 +297,8 @@ int main(int argc, char **argv)
 		{"never result fails every item", test_never_result_fails_every_item},
 		{"pending and unsupported where they belong",
 			test_pending_and_unsupported_where_they_belong},
+		{"only what update accepts is changed after ready",
+			test_only_what_update_accepts_is_changed_after_ready},
 		{"update unsupported as a whole is no error",
 			test_update_unsupported_as_a_whole_is_no_error},
 		{"remove may not be unsupported", test_remove_may_not_be_unsupported},

@@ -57,6 +57,30 @@ static void test_a_failure_is_kept_until_the_node_joins(void)
 	g_assert_null(three->driver);
 }
 
+static void test_gpus_are_named(void)
+{
+	static const char seen[] = R "gpus" B " step=gpus seen=2 gpu=GPU-a,GPU-b end\n";
+	g_autofree char *failed = g_strconcat(seen,
+		R "failed" B
+		  " step=gate code=78 reason=\"GPU 1: Xid 79\" gpu=GPU-b serial=\"\" end\n",
+		NULL);
+	g_autofree char *joined =
+		g_strconcat(failed, R "joined" B " step=ray gpus=2 driver=550.1 end\n", NULL);
+	g_autofree char *booted =
+		g_strconcat(failed, R "booted boot=ffffffff step=docker end\n", NULL);
+	g_autoptr(RgConsole) one = rg_console_parse(failed), two = rg_console_parse(joined),
+			     three = rg_console_parse(booted);
+	g_assert_cmpuint(g_strv_length(one->uuids), ==, 2);
+	g_assert_cmpstr(one->uuids[1], ==, "GPU-b");
+	g_assert_cmpuint(g_strv_length(one->bad_uuids), ==, 1);
+	g_assert_cmpstr(one->bad_uuids[0], ==, "GPU-b");
+	g_assert_null(one->bad_serials);
+	g_assert_nonnull(two->uuids);
+	g_assert_null(two->bad_uuids);
+	g_assert_null(three->uuids);
+	g_assert_null(three->bad_uuids);
+}
+
 static void test_a_cut_line_counts_for_nothing(void)
 {
 	static const char *const lines[] = {
@@ -151,6 +175,7 @@ int main(int argc, char **argv)
 		"/console/each-report-moves-the-node-on", test_each_report_moves_the_node_on);
 	g_test_add_func("/console/a-failure-is-kept-until-the-node-joins",
 		test_a_failure_is_kept_until_the_node_joins);
+	g_test_add_func("/console/gpus-are-named", test_gpus_are_named);
 	g_test_add_func(
 		"/console/a-cut-line-counts-for-nothing", test_a_cut_line_counts_for_nothing);
 	g_test_add_func("/console/another-boot-ends-what-was-reported",

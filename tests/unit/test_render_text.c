@@ -1,4 +1,7 @@
 /* Diagnostics under the line of the spec, and the progress of an apply. */
+#include "render/paint.h"
+#include "render/fit.h"
+#include "render/cost.h"
 #include "base/redact.h"
 #include "render/render.h"
 #include <string.h>
@@ -157,6 +160,70 @@ static void test_notice(void)
 	g_assert_cmpstr(log, ==, "Interrupted: waiting for requests in flight\n");
 }
 
+static const RgStyle dated = {.width = 80, .today = "2026-11-22"};
+
+static void test_cost_marks(void)
+{
+	g_autoptr(RgSpend) spend = rg_spend_new(RG_SPEND_BY_POOL, NULL, 0, 3600);
+	json_auto_t *lives = json_loads(
+		"[{\"cluster\": \"c\", \"pool\": \"a\", \"began_s\": 1, \"ended_s\": null,"
+		" \"pin\": {\"price_microusd_hour\": 1000000, \"price_date\": \"2025-11-01\","
+		" \"price_quality\": \"derived\"}},"
+		" {\"cluster\": \"c\", \"pool\": \"b\", \"began_s\": 1, \"ended_s\": null,"
+		" \"pin\": {\"price_microusd_hour\": 2000000, \"price_date\": \"2025-12-01\"}}]",
+		0, NULL);
+	rg_spend_add(spend, lives);
+	g_autofree char *marked = rg_render_cost(spend, 0, &dated);
+	g_assert_nonnull(strstr(marked, "$1.00~*"));
+	g_assert_nonnull(strstr(marked, "$2.00 "));
+	g_assert_nonnull(strstr(marked, "$3.00~*"));
+	g_assert_nonnull(strstr(marked, "\n~ derived from other prices; * older than a year\n"));
+	g_autofree char *undated = rg_render_cost(spend, 0, &plain);
+	g_assert_nonnull(strstr(undated, "$1.00~ "));
+	g_assert_nonnull(strstr(undated, "\n~ derived from other prices\n"));
+	json_auto_t *document = rg_render_cost_json(spend, 0);
+	const json_t *total = json_object_get(document, "total");
+	g_assert_cmpstr(rg_json_str(total, "oldest_price_date", ""), ==, "2025-11-01");
+	g_assert_cmpstr(rg_json_str(total, "price_date", ""), ==, "2025-12-01");
+	g_assert_cmpint(rg_json_int(total, "derived", 0), ==, 1);
+}
+
+static void test_fit_cost_marks(void)
+{
+	json_auto_t *fit = json_loads(
+		"{\"cost\": {\"least\": {\"nodes\": 2, \"microusd_hour\": 3000000},"
+		" \"most\": {\"nodes\": 2, \"microusd_hour\": 3000000}, \"derived\": 0,"
+		" \"price_date\": \"2026-07-20\", \"oldest_price_date\": \"2024\", \"pools\": ["
+		" {\"pool\": \"new\", \"least\": {\"nodes\": 1, \"microusd_hour\": 1000000},"
+		" \"most\": {\"nodes\": 1, \"microusd_hour\": 1000000}, \"derived\": 0,"
+		" \"oldest_price_date\": \"2026-07-20\"},"
+		" {\"pool\": \"old\", \"least\": {\"nodes\": 1, \"microusd_hour\": 2000000},"
+		" \"most\": {\"nodes\": 1, \"microusd_hour\": 2000000}, \"derived\": 0,"
+		" \"oldest_price_date\": \"2024\"}]}}",
+		0, NULL);
+	g_autofree char *text = rg_render_fit(fit, &dated);
+	g_assert_nonnull(strstr(text, "$1.00 "));
+	g_assert_nonnull(strstr(text, "$2.00* "));
+	g_assert_nonnull(strstr(text, "$3.00* "));
+	g_assert_nonnull(strstr(text, "\n* older than a year\n"));
+}
+
+static void test_pool_marks(void)
+{
+	RgPlanPool pool = {.pool = (char[]){"a"},
+		.price_date = (char[]){"2024-01-01"},
+		.price_quality = (char[]){"derived"},
+		.before.now = {.nodes = 1, .microusd_hour = 1000000},
+		.after.now = {.nodes = 2, .microusd_hour = 2000000}};
+	RgPriceMarks seen = {0};
+	g_autofree char *grows = pool_cost(&pool, &seen, "2026-11-22");
+	g_assert_cmpstr(grows, ==, "$1.00 -> $2.00~*");
+	g_assert_true(seen.derived && seen.old);
+	pool.after.now = (RgPlanSum){0};
+	g_autofree char *ends = pool_cost(&pool, &seen, NULL);
+	g_assert_cmpstr(ends, ==, "$1.00~ -> $0.00");
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
@@ -167,5 +234,8 @@ int main(int argc, char **argv)
 	g_test_add_func("/render/progress-on-and-off-a-terminal", test_progress);
 	g_test_add_func("/render/progress-by-pool", test_a_line_of_progress_is_a_pool);
 	g_test_add_func("/render/a-notice-breaks-between-words-on-a-terminal", test_notice);
+	g_test_add_func("/render/cost-marks", test_cost_marks);
+	g_test_add_func("/render/fit-cost-marks", test_fit_cost_marks);
+	g_test_add_func("/render/pool-marks", test_pool_marks);
 	return g_test_run();
 }

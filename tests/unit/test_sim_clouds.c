@@ -205,7 +205,8 @@ static void test_knobs_are_of_both(void)
 	sim_close(sim);
 }
 
-/* Instance types belong to the cloud that the scenario names; the first one, tiny, has none. */
+/* Instance types belong to the cloud that the scenario names, or to the first that takes any; tiny
+ * does not. */
 static void test_a_scenario_names_its_cloud(void)
 {
 	static const char types[] = "instance_types: {p9.large: {vcpus: 8, memory_gib: "
@@ -213,8 +214,10 @@ static void test_a_scenario_names_its_cloud(void)
 				    "[{count: 1}]}]\n";
 	RgSim *sim = sim_new("{}", NULL);
 	g_autofree char *of_aws = g_strconcat("cloud: aws\n", types, NULL);
-	expect(sim, "PUT", "/_sim/scenario", types, 400, "instance_types: tiny takes none");
+	g_autofree char *of_tiny = g_strconcat("cloud: tiny\n", types, NULL);
+	expect(sim, "PUT", "/_sim/scenario", of_tiny, 400, "instance_types: tiny takes none");
 	expect(sim, "PUT", "/_sim/scenario", of_aws, 200, "\"steps\": 1");
+	expect(sim, "PUT", "/_sim/scenario", types, 200, "\"steps\": 1");
 	expect(sim, "POST", "/_sim/reset", "", 200, "true");
 	sim_close(sim);
 }

@@ -5,7 +5,7 @@
 static RgSpecPeek peek(const char *text)
 {
 	g_autoptr(RgDiags) diags = rg_diags_new();
-	RgSpecPeek found = rg_spec_peek("f.yaml", text, strlen(text), diags);
+	RgSpecPeek found = rg_spec_peek("f.yaml", text, strlen(text), NULL, diags);
 	g_assert_cmpuint(rg_diags_count(diags), ==, 0);
 	return found;
 }
@@ -17,7 +17,7 @@ static void check(const char *text, bool is_spec, const char *cluster, unsigned 
 	g_assert_cmpint(found.is_spec, ==, is_spec);
 	g_assert_cmpstr(found.cluster, ==, cluster);
 	g_assert_cmpuint(found.source.line, ==, line);
-	g_free(found.cluster);
+	rg_spec_peek_clear(&found);
 }
 
 static void test_specs(void)
@@ -56,9 +56,10 @@ static void test_faulty(void)
 	g_autoptr(RgDiags) diags = rg_diags_new();
 	g_autofree char *blanks = g_strnfill(3 << 20, ' ');
 	g_autofree char *large = g_strconcat("cluster: a\nx: '", blanks, NULL);
-	RgSpecPeek found = rg_spec_peek("f.yaml", large, strlen(large), diags);
+	RgSpecPeek found = rg_spec_peek("f.yaml", large, strlen(large), NULL, diags);
 	g_assert_true(found.is_spec);
 	g_assert_null(found.cluster);
+	rg_spec_peek_clear(&found);
 }
 
 int main(int argc, char **argv)

@@ -9,12 +9,12 @@
 
 #define T0 "aws.instance.train[0]"
 
-static const unsigned versions[] = {1, 2, 3, 4, 5, 6, 7};
+static const unsigned versions[] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10};
 
 /* As if the program were one version newer. */
 static RgStore *open_next(Fixture *f, RgStoreMode mode, const char *sql)
 {
-	static RgMigration list[9];
+	static RgMigration list[12];
 	unsigned n = rg_state_migrations_len;
 	g_assert_cmpuint(n + 1, <=, G_N_ELEMENTS(list));
 	memcpy(list, rg_state_migrations, n * sizeof(list[0]));
@@ -168,6 +168,9 @@ static void test_every_kept_file_opens(Fixture *f, gconstpointer unused)
 		assert_fine(f->diags);
 		check_kept_content(f);
 		fixture_close(f);
+		g_assert_cmpint(query_int(f->path, "SELECT count(*) FROM hardware"
+						   " WHERE gpu = 'GPU-1' AND code = 78"),
+			==, versions[i] < 8 ? 0 : 1);
 	}
 }
 

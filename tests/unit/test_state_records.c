@@ -45,6 +45,78 @@ static void test_old_tombstones_go(Fixture *f, gconstpointer unused)
 	g_assert_cmpint(query_int(f->path, "SELECT count(*) FROM tombstones"), ==, 0);
 }
 
+/* T0 is on the machine i-0 and T1 on i-1; their GPUs GPU-a and GPU-b failed. */
+static void fail_two_gpus(Fixture *f)
+{
+	fixture_open(f);
+	int64_t row = open_batch(f, 0, 2);
+	g_assert_true(settle_created(f, row, T0, "i-0"));
+	g_assert_true(settle_created(f, row, T1, "i-1"));
+	json_auto_t *rows = json_pack("[{s:s, s:s, s:s, s:s, s:i, s:s}, {s:s, s:s, s:s, s:s}]",
+		"gpu", "GPU-a", "id", "i-0", "serial", "7", "address", T0, "code", 78, "reason",
+		"Xid 79", "gpu", "GPU-b", "id", "i-1", "address", T1, "reason", "it came back");
+	rg_store_hardware_failed(f->store, CLUSTER, rows, f->diags);
+	assert_fine(f->diags);
+}
+
+static void test_bad_hardware_is_remembered(Fixture *f, gconstpointer unused)
+{
+	fail_two_gpus(f);
+	json_auto_t *again = json_pack("[{s:s, s:s, s:s, s:s}]", "gpu", "GPU-a", "id", "i-0",
+		"address", T0, "reason", "later");
+	g_assert_true(rg_store_hardware_failed(f->store, CLUSTER, again, f->diags));
+	const char *const gone[] = {T0};
+	g_assert_true(rg_store_removed(f->store, CLUSTER, gone, 1, f->diags));
+	g_autoptr(RgSnapshot) snapshot = load(f);
+	g_assert_cmpuint(json_array_size(snapshot->hardware), ==, 2);
+	const json_t *first = json_array_get(snapshot->hardware, 0);
+	g_assert_cmpstr(rg_json_str(first, "reason", NULL), ==, "Xid 79");
+	g_assert_cmpstr(rg_json_str(first, "id", NULL), ==, "i-0");
+	g_assert_cmpstr(rg_json_str(first, "serial", NULL), ==, "7");
+	g_assert_cmpint(rg_json_int(first, "code", 0), ==, 78);
+	g_assert_cmpstr(rg_json_str(first, "run", NULL), ==, f->run);
+	const json_t *second = json_array_get(snapshot->hardware, 1);
+	g_assert_true(json_is_null(json_object_get(second, "code")));
+	g_assert_true(json_is_null(json_object_get(second, "serial")));
+}
+
+static void test_a_machine_that_joins_has_no_bad_hardware(Fixture *f, gconstpointer unused)
+{
+	fail_two_gpus(f);
+	json_auto_t *what = json_pack("{s:i}", "at_s", 1);
+	const RgJoined joined = {T1, what};
+	g_assert_true(rg_store_joined(f->store, CLUSTER, &joined, 1, f->diags));
+	g_autoptr(RgSnapshot) snapshot = load(f);
+	g_assert_cmpuint(json_array_size(snapshot->hardware), ==, 1);
+	g_assert_cmpstr(rg_json_str(json_array_get(snapshot->hardware, 0), "id", NULL), ==, "i-0");
+}
+
+static void test_bad_hardware_is_forgotten_by_either_name(Fixture *f, gconstpointer unused)
+{
+	static const char *const names[] = {"7", "GPU-b", "GPU-c"};
+	fail_two_gpus(f);
+	for (size_t i = 0; i < G_N_ELEMENTS(names); i++)
+		g_assert_true(rg_store_hardware_forget(f->store, CLUSTER, names[i], f->diags));
+	g_autoptr(RgSnapshot) snapshot = load(f);
+	g_assert_cmpuint(json_array_size(snapshot->hardware), ==, 0);
+}
+
+static void test_old_bad_hardware_goes(Fixture *f, gconstpointer unused)
+{
+	fail_two_gpus(f);
+	fixture_close(f);
+	execute(f->path,
+		"UPDATE hardware SET failed_s = failed_s - 30 * 86400 WHERE gpu = 'GPU-a'");
+	f->store = rg_store_open(f->path, RG_STORE_READ, f->diags);
+	g_autoptr(RgSnapshot) before = load(f);
+	g_assert_cmpuint(json_array_size(before->hardware), ==, 1);
+	fixture_close(f);
+	fixture_open(f);
+	json_auto_t *none = json_array();
+	g_assert_true(rg_store_hardware_failed(f->store, CLUSTER, none, f->diags));
+	g_assert_cmpint(query_int(f->path, "SELECT count(*) FROM hardware"), ==, 1);
+}
+
 static void test_record_changes_what_is_given(Fixture *f, gconstpointer unused)
 {
 	fixture_open(f);
@@ -246,6 +318,12 @@ int main(int argc, char **argv)
 	g_test_init(&argc, &argv, NULL);
 	ADD("record/removed-leaves-tombstone", test_removed_leaves_tombstone_and_next_generation);
 	ADD("record/old-tombstones-go", test_old_tombstones_go);
+	ADD("record/bad-hardware-is-remembered", test_bad_hardware_is_remembered);
+	ADD("record/a-machine-that-joins-has-no-bad-hardware",
+		test_a_machine_that_joins_has_no_bad_hardware);
+	ADD("record/bad-hardware-is-forgotten-by-either-name",
+		test_bad_hardware_is_forgotten_by_either_name);
+	ADD("record/old-bad-hardware-goes", test_old_bad_hardware_goes);
 	ADD("record/changes-what-is-given", test_record_changes_what_is_given);
 	ADD("record/many-are-one-transaction", test_many_records_are_one_transaction);
 	ADD("record/adopt", test_adopt_records_what_the_cloud_has);

@@ -42,12 +42,49 @@ read_notice() {
 	risk=$found
 }
 
-# The deep learning images combine all instance store volumes and mount them there; volumes that another image
-# leaves unmounted are not formatted.
+store=/mnt/raygpu
+
+# Sets `blank`: disks that EC2 calls instance storage (never EBS) and that hold nothing: no partition, no other
+# device on top of them, no signature of a file system, RAID or volume manager. A check that fails excludes the disk.
+find_blank_disks() {
+	local disk tree signs
+	blank=()
+	while read -r disk; do
+		tree=$(lsblk --noheadings --output NAME "$disk" 2>&1) || continue
+		signs=$(wipefs --no-act --noheadings "$disk" 2>&1) || continue
+		[[ -n $signs || $tree = *$'\n'* ]] || blank+=("$disk")
+	done < <(lsblk --nodeps --noheadings --paths --output NAME,MODEL 2>/dev/null |
+		sed -n 's/ *Amazon EC2 NVMe Instance Storage *$//p')
+}
+
+# What the image left as it was: one file system on all of them (RAID 0), found by its label after a reboot.
+mount_store() {
+	local label=raygpu-store device blank
+	if ! device=$(blkid --label "$label" 2>/dev/null); then
+		find_blank_disks
+		[ "${#blank[@]}" -gt 0 ] || return 1
+		device=${blank[0]}
+		if [ "${#blank[@]}" -gt 1 ] && command -v mdadm >/dev/null; then
+			device=/dev/md/raygpu
+			mdadm --create "$device" --run --homehost=any --name=raygpu --level=0 \
+				--raid-devices="${#blank[@]}" "${blank[@]}" >/dev/null 2>&1 || return 1
+		fi
+		mkfs.ext4 -q -m 0 -E nodiscard -L "$label" "$device" >/dev/null 2>&1 || return 1
+		say "formatted the instance store, ${#blank[@]} disks, as $device"
+	fi
+	install -d "$store"
+	mount -o noatime "$device" "$store"
+}
+
+# The deep learning images combine all instance store volumes and mount them there.
 find_scratch() {
 	scratch=/var/lib/raygpu/ray
 	systemctl start dlami-nvme.service >/dev/null 2>&1 || true
-	! mountpoint --quiet /opt/dlami/nvme || scratch=/opt/dlami/nvme/raygpu
+	if mountpoint --quiet /opt/dlami/nvme; then
+		scratch=/opt/dlami/nvme/raygpu
+	elif mountpoint --quiet "$store" || mount_store; then
+		scratch=$store/ray
+	fi
 }
 
 # Both by the role of the instance profile, which the plan requires for them.

@@ -45,8 +45,29 @@ static bool get_instance_profile(RgSimCall *call)
 	return true;
 }
 
+/* Of one action and one resource; the knob role_denies has the decisions other than "allowed". */
+static bool simulate_principal_policy(RgSimCall *call)
+{
+	g_autoptr(GPtrArray) actions = call_texts(call, "ActionNames.member");
+	g_autoptr(GPtrArray) resources = call_texts(call, "ResourceArns.member");
+	const json_t *denied = json_object_get(call->sim->knobs, "role_denies");
+	ec2_xml_open(call->body, "EvaluationResults");
+	for (guint i = 0; i < actions->len; i++) {
+		const char *action = actions->pdata[i];
+		json_auto_t *result = json_pack("{s:s, s:s, s:s}", "EvalActionName", action,
+			"EvalResourceName", resources->len ? resources->pdata[0] : "*",
+			"EvalDecision", rg_json_str(denied, action, "allowed"));
+		ec2_xml_value(call->body, "member", result);
+	}
+	ec2_xml_close(call->body, "EvaluationResults");
+	ec2_xml_text(call->body, "IsTruncated", "false");
+	return true;
+}
+
 const RgSimAction ec2_account_actions[] = {
 	{"GetInstanceProfile", get_instance_profile, false, "InstanceProfileName", IAM_API},
+	{"SimulatePrincipalPolicy", simulate_principal_policy, false,
+		"ActionNames PolicySourceArn ResourceArns", IAM_API},
 	{"GetServiceQuota", get_service_quota, false, "QuotaCode ServiceCode", QUOTAS_API},
 	{NULL},
 };

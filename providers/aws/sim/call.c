@@ -24,6 +24,9 @@ const Ec2Resource ec2_resources[EC2_RESOURCES] = {
 	[EC2_SPOT] = {"sir-", "spot-instances-request", "InvalidSpotInstanceRequestID.NotFound",
 		"The spot instance request ID '%s' does not exist",
 		"InvalidSpotInstanceRequestID.Malformed"},
+	[EC2_RESERVATION] = {"cr-", "capacity-reservation", "InvalidCapacityReservationId.NotFound",
+		"The capacity reservation ID '%s' does not exist",
+		"InvalidCapacityReservationId.Malformed"},
 };
 
 unsigned ec2_kind_of(const char *id)
@@ -119,6 +122,14 @@ char *ec2_time_text(gint64 unix_ms)
 {
 	g_autoptr(GDateTime) when = g_date_time_new_from_unix_utc(unix_ms / 1000);
 	return g_date_time_format(when, "%Y-%m-%dT%H:%M:%S.000Z");
+}
+
+gint64 ec2_time_ms(const char *text)
+{
+	g_autoptr(GTimeZone) utc = g_time_zone_new_utc();
+	g_autoptr(GDateTime) when = g_date_time_new_from_iso8601(text, utc);
+	return when ? g_date_time_to_unix(when) * 1000 + g_date_time_get_microsecond(when) / 1000
+		    : 0;
 }
 
 static char *token_key(const RgSimCall *call, const char *zone)

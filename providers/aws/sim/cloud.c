@@ -31,6 +31,7 @@ static const RgSimKind kinds[EC2_KINDS] = {
 	[EC2_IMAGE] = {"images", "imageId"},
 	[EC2_PLACEMENT] = {"placement_groups", "groupId"},
 	[EC2_SPOT] = {"spot_requests", "spotInstanceRequestId"},
+	[EC2_RESERVATION] = {"capacity_reservations", "capacityReservationId"},
 	[EC2_TOKEN] = {"client_tokens", "key"},
 	[EC2_USER_DATA] = {"user_data", "digest"},
 };
@@ -52,26 +53,34 @@ static const RgSimKnob knobs[] = {
 	{"instance_profiles", .check = rg_sim_knob_is_words, .json = "[\"*\"]",
 		.form = "a list of names"},
 	{"roles", .check = rg_sim_knob_is_words, .json = "[\"*\"]", .form = "a list of ARNs"},
+	{"role_denies", .check = rg_sim_knob_is_texts, .json = "{}",
+		.form = "an object {action: implicitDeny or explicitDeny}"},
+	{"vpc_endpoints", .check = rg_sim_knob_is_words, .json = "[]",
+		.form = "a list of services"},
 	{"sso_tokens", .check = rg_sim_knob_is_texts, .json = "{}",
 		.form = "an object {token: access or refresh}"},
 	{"egress", .check = ec2_is_egress, .json = "{\"*\": \"internet_gateway\"}",
 		.form = "an object {zone or *: where its default route goes}, with *"},
+	{"capacity_blocks", .check = ec2_are_blocks, .json = "[]",
+		.form = "a list of {type, zone, count, hours, fee, starts_in_ms, lasts_ms, "
+			"clear_ms}"},
 	{"parameters", .check = rg_sim_knob_is_texts, .json = "{}",
 		.form = "an object {name: value}"},
-	{"join_ms", 0, 0, 24 * 3600 * 1000LL}, /* from running to being a member of Ray */
-	{"node_faults", .check = ec2_are_node_faults, .json = "[]",
-		.form = "a list of {how: fail, retry, hang, silent or impaired, type, count, step, "
-			"reason}"},
-	{"request_log", .check = ec2_requests_is_path, .json = "\"\"",
+	{"same_hosts", 0, 0, 1}, /* a launch gets the GPUs of an instance that has ended */
+	{"detached_public_ip", 1, 0,
+		1}, /* 0: a detached interface forgets that it should get one */
+	{"request_log", .check = rg_sim_knob_is_path, .json = "\"\"",
 		.form = "the absolute path of a file"},
 	{"account", .check = is_account, .json = "\"" EC2_ACCOUNT "\"", .form = "12 digits"},
 	{NULL},
 };
 
 static const RgSimAction *const actions[] = {
+	ec2_block_actions,
 	ec2_console_actions,
 	ec2_account_actions,
 	ec2_group_actions,
+	ec2_health_actions,
 	ec2_image_actions,
 	ec2_instance_actions,
 	ec2_interface_actions,
@@ -79,6 +88,7 @@ static const RgSimAction *const actions[] = {
 	ec2_lifecycle_actions,
 	ec2_network_actions,
 	ec2_placement_group_actions,
+	ec2_reservation_actions,
 	ec2_route_actions,
 	ec2_rule_actions,
 	ec2_spot_actions,

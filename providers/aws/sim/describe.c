@@ -371,6 +371,12 @@ bool ec2_describe(RgSimCall *call, const Ec2Listing *listing)
 	g_autoptr(GPtrArray) ids = call_texts(call, listing->ids ? listing->ids : "");
 	g_autoptr(GArray) entries = ids->len ? entries_of_ids(call, listing->kind, ids)
 					     : entries_of_table(call, listing->kind);
+	g_autoptr(GPtrArray) views = g_ptr_array_new_with_free_func(rg_json_unref);
+	for (guint i = 0; listing->view && entries && i < entries->len; i++) {
+		Entry *entry = &g_array_index(entries, Entry, i);
+		entry->doc = listing->view(call, entry->doc);
+		g_ptr_array_add(views, entry->doc);
+	}
 	return entries && describe_answer(call, listing, entries, ids->len > 0);
 }
 

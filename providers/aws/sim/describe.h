@@ -15,6 +15,8 @@ typedef struct {
 	unsigned kind;
 	const char *ids;	  /* the parameter that lists ids; NULL: none */
 	const Ec2Filter *filters; /* ends with a NULL name */
+	/* What is listed of a document, a new reference; NULL: the document. */
+	json_t *(*view)(const RgSimCall *call, const json_t *doc);
 	/* Further conditions besides filters; NULL: none. */
 	bool (*wanted)(const RgSimCall *call, const json_t *doc);
 	/* Writes the page's documents; NULL: each one unchanged, inside <set>. */

@@ -17,8 +17,9 @@ enum {
 	EC2_VPC,
 	EC2_SUBNET,
 	EC2_IMAGE,
-	EC2_PLACEMENT, /* placement groups */
-	EC2_SPOT,      /* spot instance requests */
+	EC2_PLACEMENT,	 /* placement groups */
+	EC2_SPOT,	 /* spot instance requests */
+	EC2_RESERVATION, /* capacity reservations */
 	EC2_RESOURCES,
 	EC2_TOKEN = EC2_RESOURCES, /* ClientTokens and their results */
 	EC2_USER_DATA,		   /* texts by digest, because instances of a batch share one */
@@ -51,9 +52,10 @@ static inline bool ec2_is_json(int service)
 }
 
 /* Each family's actions; the tables end with a NULL name. */
-extern const RgSimAction ec2_account_actions[], ec2_console_actions[], ec2_group_actions[],
-	ec2_image_actions[], ec2_instance_actions[], ec2_interface_actions[], ec2_launch_actions[],
-	ec2_lifecycle_actions[], ec2_network_actions[], ec2_placement_group_actions[],
+extern const RgSimAction ec2_account_actions[], ec2_block_actions[], ec2_console_actions[],
+	ec2_group_actions[], ec2_health_actions[], ec2_image_actions[], ec2_instance_actions[],
+	ec2_interface_actions[], ec2_launch_actions[], ec2_lifecycle_actions[],
+	ec2_network_actions[], ec2_placement_group_actions[], ec2_reservation_actions[],
 	ec2_route_actions[], ec2_rule_actions[], ec2_spot_actions[], ec2_sso_actions[],
 	ec2_tag_actions[], ec2_type_actions[], sts_actions[];
 #define PAGED " DryRun Filter MaxResults NextToken"
@@ -112,7 +114,6 @@ static inline bool call_has(const RgSimCall *call, const char *path)
 
 /* requests.c: ec2_params_check, and the line of the knob `request_log`. */
 bool ec2_requests_check(RgSimCall *call);
-bool ec2_requests_is_path(const json_t *value);
 
 /* Each ends the call with an error and returns false. */
 bool ec2_fail_missing(RgSimCall *call, const char *parameter);
@@ -137,6 +138,8 @@ GPtrArray *ec2_ids(RgSimCall *call, unsigned kind, const char *parameter);
 bool ec2_is_asked(const RgSimCall *call, const char *parameter, const char *text);
 /* EC2's form of an instant: 2026-11-21T09:47:02.000Z. g_free it. */
 char *ec2_time_text(gint64 unix_ms);
+/* Of a parameter that is a timestamp. */
+gint64 ec2_time_ms(const char *text);
 
 /* ClientTokens. As EC2 documents it: the same token and parameters return the earlier result and do
  * nothing; other parameters get IdempotentParameterMismatch. Tokens are valid for one action and

@@ -125,6 +125,7 @@ static const Ec2Filter instance_filters[] = {{"instance-id", "instanceId"},
 	{"instance-state-code", "instanceState.code"}, {"instance-type", "instanceType"},
 	{"instance-lifecycle", "instanceLifecycle"},
 	{"spot-instance-request-id", "spotInstanceRequestId"},
+	{"capacity-reservation-id", "capacityReservationId"},
 	{"placement-group-name", "placement.groupName"}, {"image-id", "imageId"},
 	{"architecture", "architecture"}, {"availability-zone", "placement.availabilityZone"},
 	{"client-token", "clientToken"}, {"dns-name", "dnsName"}, {"group-id", "groupSet.groupId"},
@@ -164,46 +165,6 @@ static bool describe_instances(RgSimCall *call)
 		.ids = "InstanceId",
 		.filters = instance_filters,
 		.write = write_reservations};
-	return ec2_describe(call, &listing);
-}
-
-static bool status_wanted(const RgSimCall *call, const json_t *instance)
-{
-	return call_bool(call, "IncludeAllInstances", false) ||
-	       g_str_equal(ec2_instance_state(instance), "running");
-}
-
-static void write_statuses(RgSimCall *call, const GPtrArray *page)
-{
-	ec2_xml_open(call->body, "instanceStatusSet");
-	for (unsigned i = 0; i < page->len; i++) {
-		const json_t *instance = g_ptr_array_index(page, i);
-		bool runs = g_str_equal(ec2_instance_state(instance), "running");
-		json_auto_t *check =
-			runs && ec2_is_impaired(instance)
-				? json_pack("{s:[{s:s, s:s}], s:s}", "details", "name",
-					  "reachability", "status", "failed", "status", "impaired")
-			: runs ? json_pack("{s:[{s:s, s:s}], s:s}", "details", "name",
-					 "reachability", "status", "passed", "status", "ok")
-			       : json_pack("{s:s}", "status", "not-applicable");
-		const json_t *placement = json_object_get(instance, "placement");
-		json_auto_t *status = json_pack("{s:s, s:s, s:O, s:O, s:O}", "availabilityZone",
-			doc_str(placement, "availabilityZone"), "instanceId",
-			doc_str(instance, "instanceId"), "instanceState",
-			json_object_get(instance, "instanceState"), "instanceStatus", check,
-			"systemStatus", check);
-		ec2_xml_value(call->body, "item", status);
-	}
-	ec2_xml_close(call->body, "instanceStatusSet");
-}
-
-static bool describe_instance_status(RgSimCall *call)
-{
-	static const Ec2Listing listing = {.kind = EC2_INSTANCE,
-		.ids = "InstanceId",
-		.filters = instance_filters,
-		.wanted = status_wanted,
-		.write = write_statuses};
 	return ec2_describe(call, &listing);
 }
 
@@ -367,8 +328,6 @@ static bool modify_instance(RgSimCall *call)
 const RgSimAction ec2_instance_actions[] = {
 	{"DescribeInstanceAttribute", describe_instance_attribute, false,
 		"Attribute DryRun InstanceId"},
-	{"DescribeInstanceStatus", describe_instance_status, false,
-		"IncludeAllInstances InstanceId" PAGED},
 	{"DescribeInstances", describe_instances, false, "InstanceId" PAGED},
 	{"ModifyInstanceAttribute", modify_instance, true,
 		"Attribute DisableApiTermination DryRun GroupId InstanceId "

@@ -363,7 +363,9 @@ static bool modify_members(RgSimCall *call, json_t *interface)
 			json_boolean(call_bool(call, "SourceDestCheck.Value", true)));
 	if (call_has(call, "AssociatePublicIpAddress"))
 		json_object_set_new(interface, "_autoPublic",
-			json_boolean(call_bool(call, "AssociatePublicIpAddress", false)));
+			json_boolean(call_bool(call, "AssociatePublicIpAddress", false) &&
+				     (json_object_get(interface, "attachment") ||
+					     doc_int(call->sim->knobs, "detached_public_ip"))));
 	return modify_attachment(call, interface);
 }
 

@@ -94,7 +94,7 @@ static void set_own_members(
 		json_object_set_new(instance, "keyName", json_string(call_str(call, "KeyName")));
 	json_object_set_new(instance, "_reservationId", json_string(reservation));
 	json_object_set_new(instance, "_ownerId", json_string(EC2_ACCOUNT));
-	ec2_console_give_fault(call, instance);
+	ec2_health_at_launch(call, instance);
 	json_object_set_new(
 		instance, "_shutdownBehavior", json_string(behaviour ? behaviour : "stop"));
 	json_object_set_new(instance, "_disableApiTermination",
@@ -186,6 +186,7 @@ static json_t *launch_carry_out(RgSimCall *call, const Ec2Launch *launch)
 		ec2_instance_set_state(instance, "pending");
 		add_volumes(call, launch, instance);
 		add_interfaces(call, launch, instance);
+		ec2_reservation_give(call->place, launch, instance);
 		if (launch->spot)
 			ec2_spot_add(call, launch, instance);
 		ec2_instance_plan(call->place, instance,
@@ -295,7 +296,9 @@ const RgSimAction ec2_launch_actions[] = {
 		"BlockDeviceMapping.DeviceName BlockDeviceMapping.Ebs.DeleteOnTermination "
 		"BlockDeviceMapping.Ebs.Encrypted BlockDeviceMapping.Ebs.Iops "
 		"BlockDeviceMapping.Ebs.Throughput BlockDeviceMapping.Ebs.VolumeSize "
-		"BlockDeviceMapping.Ebs.VolumeType ClientToken DisableApiTermination DryRun "
+		"BlockDeviceMapping.Ebs.VolumeType "
+		"CapacityReservationSpecification.CapacityReservationTarget.CapacityReservationId "
+		"ClientToken DisableApiTermination DryRun "
 		"EbsOptimized IamInstanceProfile ImageId InstanceInitiatedShutdownBehavior "
 		"InstanceMarketOptions.MarketType InstanceMarketOptions.SpotOptions.MaxPrice "
 		"InstanceMarketOptions.SpotOptions.SpotInstanceType "

@@ -19,16 +19,17 @@ typedef struct {
 	const json_t *type_entry;
 	const json_t *image;
 	const char *zone;
-	bool spot;
-	const char *max_price;	 /* NULL: on-demand's */
-	const json_t *placement; /* the placement group; NULL: none */
-	json_t *spot_tags;	 /* owned */
-	char *user_data;	 /* owned; base64, NULL: none */
-	json_t *devices;	 /* owned: [{device, size, type, encrypted, delete, snapshot}] */
-	json_t *instance_tags;	 /* owned */
-	json_t *volume_tags;	 /* owned */
-	json_t *interface_tags;	 /* owned */
-	GArray *interfaces;	 /* owned: of Ec2LaunchInterface */
+	bool spot, block;
+	const json_t *reservation; /* the targeted one; NULL: none */
+	const char *max_price;	   /* NULL: on-demand's */
+	const json_t *placement;   /* the placement group; NULL: none */
+	json_t *spot_tags;	   /* owned */
+	char *user_data;	   /* owned; base64, NULL: none */
+	json_t *devices;	   /* owned: [{device, size, type, encrypted, delete, snapshot}] */
+	json_t *instance_tags;	   /* owned */
+	json_t *volume_tags;	   /* owned */
+	json_t *interface_tags;	   /* owned */
+	GArray *interfaces;	   /* owned: of Ec2LaunchInterface */
 } Ec2Launch;
 
 /* Parses what does not depend on the world's state: counts, type, image, texts, tags, disks. */
@@ -40,7 +41,13 @@ const char *ec2_launch_zone(RgSimCall *call);
 bool ec2_launch_place(RgSimCall *call, Ec2Launch *launch);
 void ec2_launch_clear(Ec2Launch *launch);
 
-/* Reads InstanceMarketOptions into launch->spot and ->max_price (spot.c). */
+/* Reads CapacityReservationSpecification into launch->reservation (reservations.c). */
+bool ec2_reservation_read(RgSimCall *call, Ec2Launch *launch);
+/* Chooses its zone, and as many instances as are free in it. */
+bool ec2_reservation_place(RgSimCall *call, Ec2Launch *launch);
+/* On an instance that is being launched: the reservation that it runs in. */
+void ec2_reservation_give(const RgSimPlace *region, const Ec2Launch *launch, json_t *instance);
+/* Reads InstanceMarketOptions into launch->spot, ->block and ->max_price (spot.c). */
 bool ec2_spot_read(RgSimCall *call, Ec2Launch *launch);
 /* The request of a spot instance that is being launched; stores it on the instance. */
 void ec2_spot_add(RgSimCall *call, const Ec2Launch *launch, json_t *instance);

@@ -241,7 +241,7 @@ bool ec2_launch_read(RgSimCall *call, Ec2Launch *launch)
 	return read_counts(call, launch) && read_image_and_type(call, launch) &&
 	       read_user_data(call, launch) && read_devices(call, launch) &&
 	       read_tags(call, launch) && check_rest(call) && ec2_spot_read(call, launch) &&
-	       ec2_placement_group_read(call, launch);
+	       ec2_reservation_read(call, launch) && ec2_placement_group_read(call, launch);
 }
 
 void ec2_launch_clear(Ec2Launch *launch)

@@ -359,11 +359,16 @@ bool ec2_launch_place(RgSimCall *call, Ec2Launch *launch)
 	const Ec2Machine machine = {launch->type, launch->spot};
 	bool read =
 		entries->len ? read_interfaces(call, launch, entries) : read_plain(call, launch);
-	if (!read ||
-		!ec2_choose_zone(call, &machine, launch->zone, launch->min, launch->max,
-			&launch->zone, &launch->count) ||
-		!within_quota(call, launch))
+	if (!read)
 		return false;
+	if (launch->reservation) {
+		if (!ec2_reservation_place(call, launch))
+			return false;
+	} else if (!ec2_choose_zone(call, &machine, launch->zone, launch->min, launch->max,
+			   &launch->zone, &launch->count) ||
+		   !within_quota(call, launch)) {
+		return false;
+	}
 	for (unsigned i = 0; i < launch->interfaces->len; i++) {
 		const json_t *entry = entries->len ? g_ptr_array_index(entries, i) : NULL;
 		if (!finish_interface(call, launch,

@@ -51,8 +51,24 @@ static void let_go(RgSimPlace *region, json_t *instance)
 	ec2_instance_show_interfaces(region, instance);
 }
 
+/* EC2 user guide, "Troubleshoot instance launch issues": "Instance terminates immediately". */
+static void end_while_pending(const RgSimPlace *region, json_t *instance)
+{
+	json_object_set_new(instance, "_terminatedMs",
+		json_integer(doc_int(region->sim->knobs, "terminated_ms")));
+	json_object_set_new(instance, "reason", json_string("Server.InsufficientInstanceCapacity"));
+	json_object_set_new(instance, "stateReason",
+		json_pack("{s:s, s:s}", "code", "Server.InsufficientInstanceCapacity", "message",
+			"Server.InsufficientInstanceCapacity: Insufficient capacity to satisfy "
+			"instance request"));
+}
+
 static void instance_apply(RgSimPlace *region, json_t *instance, const char *state)
 {
+	if (g_str_equal(state, "running") && ec2_lacks_capacity(instance)) {
+		end_while_pending(region, instance);
+		state = "terminated";
+	}
 	if (g_str_equal(state, "reclaimed"))
 		ec2_spot_take(region, instance);
 	else
@@ -71,7 +87,9 @@ static void instance_apply(RgSimPlace *region, json_t *instance, const char *sta
 
 void ec2_instance_due(RgSimPlace *region, unsigned kind, const char *id, const char *state)
 {
-	if (g_str_equal(state, "gone"))
+	if (kind == EC2_RESERVATION)
+		ec2_reservation_due(region, id, state);
+	else if (g_str_equal(state, "gone"))
 		rg_sim_remove(region, kind, id);
 	else
 		instance_apply(region, rg_sim_edit(region, kind, id), state);
@@ -220,6 +238,11 @@ static bool places_left(RgSimCall *call, const GPtrArray *ids)
 	for (unsigned i = 0; i < ids->len; i++) {
 		const json_t *instance = instance_at(call, ids, i);
 		if (!g_str_equal(ec2_instance_state(instance), "stopped"))
+			continue;
+		bool reserved;
+		if (!ec2_reservation_starts(call, instance, &reserved))
+			return false;
+		if (reserved)
 			continue;
 		const char *type = doc_str(instance, "instanceType");
 		const char *zone =

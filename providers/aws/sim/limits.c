@@ -17,8 +17,12 @@ gint64 ec2_capacity_left(const RgSimCall *call, const Ec2Machine *machine, const
 	/* A dry run checks permission and form; EC2 reports capacity only at a real launch. */
 	if (left < 0 || call->dry_run)
 		return G_MAXINT64;
+	if (!of_market || !machine->spot)
+		left -= ec2_reservations_held(call->place, machine->type, zone);
 	const json_t *instance;
 	for (unsigned at = 0; (instance = rg_sim_next(call->place, EC2_INSTANCE, &at));) {
+		if (*doc_str(instance, "capacityReservationId"))
+			continue; /* counted with its reservation */
 		const json_t *placement = json_object_get(instance, "placement");
 		bool spot = *doc_str(instance, "instanceLifecycle") != '\0';
 		if (ec2_takes_place(instance) && (!of_market || spot == machine->spot) &&
@@ -192,11 +196,13 @@ gint64 ec2_quota_left(const RgSimCall *call, const char *code)
 	/* A dry run checks only permission and form. */
 	if (!limit || call->dry_run)
 		return G_MAXINT64;
-	gint64 left = json_integer_value(limit);
+	gint64 left = json_integer_value(limit) - ec2_reservations_vcpus(call->place, code);
 	const json_t *instance;
 	for (unsigned at = 0; (instance = rg_sim_next(call->place, EC2_INSTANCE, &at));) {
 		const char *type = doc_str(instance, "instanceType");
 		bool spot = *doc_str(instance, "instanceLifecycle") != '\0';
+		if (*doc_str(instance, "capacityReservationId"))
+			continue; /* counted with its reservation; Capacity Blocks are not */
 		if (ec2_takes_place(instance) && g_strcmp0(ec2_quota_code(type, spot), code) == 0)
 			left -= ec2_type_vcpus(ec2_type_find(call->place, type));
 	}

@@ -1,17 +1,9 @@
-#include <fcntl.h>
 #include <string.h>
-#include <unistd.h>
 #include "aws/sim/ec2.h"
 #include "aws/sim/resources.h"
 
 /* The knob `request_log`: each request, and the resources that it named with their tags at that
  * time, one JSON object per line. Policies are evaluated against it. */
-
-bool ec2_requests_is_path(const json_t *value)
-{
-	const char *path = json_string_value(value);
-	return path && (!*path || g_path_is_absolute(path));
-}
 
 static json_t *tags_by_key(const json_t *doc)
 {
@@ -57,7 +49,15 @@ static void add_placement_group(const RgSimCall *call, json_t *resources)
 			add_doc(resources, EC2_PLACEMENT, name, group);
 }
 
-static void request_log(const RgSimCall *call, const char *path)
+static json_t *resources_of(const RgSimCall *call)
+{
+	json_t *resources = json_array();
+	add_ids(call, call->params, resources);
+	add_placement_group(call, resources);
+	return resources;
+}
+
+bool ec2_requests_check(RgSimCall *call)
 {
 	static const char *const services[AWS_APIS] = {[EC2_API] = "ec2",
 		[STS_API] = "sts",
@@ -65,28 +65,13 @@ static void request_log(const RgSimCall *call, const char *path)
 		[SSM_API] = "ssm",
 		[QUOTAS_API] = "servicequotas",
 		[SSO_API] = "sso"};
-	const char *agent = g_hash_table_lookup(call->request->headers, "user-agent");
-	json_t *resources = json_array();
-	add_ids(call, call->params, resources);
-	add_placement_group(call, resources);
-	json_auto_t *line = json_pack("{s:s, s:s, s:s, s:s, s:O, s:o}", "service",
-		services[call->service], "action", call->action->name, "region", call->place->name,
-		"agent", agent ? agent : "", "params", call->params, "resources", resources);
-	g_autofree char *text = json_dumps(line, JSON_COMPACT);
-	g_autofree char *whole = g_strconcat(text, "\n", NULL);
-	int fd = open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0600);
-	if (fd < 0 || write(fd, whole, strlen(whole)) < 0)
-		g_printerr("raygpu-sim: %s: %s\n", path, g_strerror(errno));
-	if (fd >= 0)
-		close(fd);
-}
-
-bool ec2_requests_check(RgSimCall *call)
-{
-	const char *path = doc_str(call->sim->knobs, "request_log");
 	if (!ec2_params_check(call))
 		return false;
-	if (*path && !call->dry_run) /* whose refusal is an answer too */
-		request_log(call, path);
+	if (*doc_str(call->sim->knobs, "request_log") && !call->dry_run) /* whose refusal is an
+									    answer too */
+		rg_sim_log(call, "request_log",
+			json_pack("{s:s, s:s, s:O, s:o}", "service", services[call->service],
+				"region", call->place->name, "params", call->params, "resources",
+				resources_of(call)));
 	return true;
 }

@@ -57,14 +57,13 @@ bool ec2_own_types_check(const void *data, const json_t *types, char **problem);
 /* Of a checked object. Replaces a type of an earlier scenario; NULL removes all. */
 void ec2_own_types_add(void *data, const json_t *types);
 
-/* ---- console.c: what runs on machines */
+/* ---- health.c: what is wrong with machines */
 
-/* The knob node_faults. */
-bool ec2_are_node_faults(const json_t *value);
-/* For a machine that is launched: the first rule of the knob that matches it and is not used up. */
-void ec2_console_give_fault(const RgSimCall *call, json_t *instance);
-/* Its status checks fail. */
-bool ec2_is_impaired(const json_t *instance);
+/* For a machine that is launched: the first rule of the knob node_faults that matches it and is not
+ * used up, and its GPUs. */
+void ec2_health_at_launch(const RgSimCall *call, json_t *instance);
+/* Its launch is accepted, but it never runs. */
+bool ec2_lacks_capacity(const json_t *instance);
 
 /* ---- routes.c, network.c, groups.c, rules.c, permission.c, images.c */
 
@@ -126,8 +125,8 @@ bool ec2_instance_runs(const json_t *instance); /* or is about to be */
 /* On a document being edited: its state from now on, and the next one after a time. */
 void ec2_instance_set_state(json_t *instance, const char *state);
 void ec2_instance_plan(RgSimPlace *region, json_t *instance, gint64 at_ms, const char *state);
-/* pending -> running, stopping -> stopped, shutting-down -> terminated -> gone, and the reclaim of
- * a spot instance. */
+/* pending -> running, stopping -> stopped, shutting-down -> terminated -> gone, the reclaim of a
+ * spot instance, and the life of a capacity reservation. */
 void ec2_instance_due(RgSimPlace *region, unsigned kind, const char *id, const char *state);
 /* Ends the attachment when the instance ends: the volume is deleted, or available. launch.c */
 void ec2_volume_release(RgSimPlace *region, const char *volume_id);
@@ -169,6 +168,35 @@ void ec2_interface_attach(RgSimCall *call, const char *id, const Ec2Attachment *
 void ec2_interface_release(RgSimPlace *region, const char *id);
 /* Adds or removes the public address (a stopped instance has none). */
 void ec2_interface_set_public(RgSimPlace *region, const char *id, bool on);
+
+/* ---- reservations.c, blocks.c: capacity reservations and Capacity Blocks */
+
+#define EC2_BLOCK "capacity-block"
+
+/* A new one; texts and tags are borrowed. */
+typedef struct {
+	const char *type, *zone, *platform, *tenancy;
+	bool ebs_optimized, open;
+	gint64 count, start_ms;
+	gint64 end_ms;	 /* 0: unlimited */
+	gint64 clear_ms; /* of a block: when EC2 begins to terminate its instances; 0: no block */
+	json_t *tags;
+} Ec2ReservationForm;
+/* Its id; g_free it. */
+char *ec2_reservation_add(RgSimCall *call, const Ec2ReservationForm *form);
+/* <capacityReservation> in the answer. */
+void ec2_reservation_show(RgSimCall *call, const char *id);
+void ec2_reservation_due(RgSimPlace *region, const char *id, const char *state);
+/* Instances of the type in the zone that active on-demand reservations keep from other launches:
+ * all that are targeted, and those in use of open ones. Capacity Blocks are apart. */
+gint64 ec2_reservations_held(const RgSimPlace *region, const char *type, const char *zone);
+/* What they count under the quota, used or not. */
+gint64 ec2_reservations_vcpus(const RgSimPlace *region, const char *code);
+/* A stopped instance that targets a reservation starts only there. False and an error on the
+ * call. */
+bool ec2_reservation_starts(RgSimCall *call, const json_t *instance, bool *reserved);
+/* The check of the knob `capacity_blocks`. */
+bool ec2_are_blocks(const json_t *value);
 
 /* ---- spot.c */
 

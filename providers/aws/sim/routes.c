@@ -110,7 +110,35 @@ static bool describe_route_tables(RgSimCall *call)
 	return ec2_describe_docs(call, &listing, asked);
 }
 
+/* Those of the default VPC, which the knob vpc_endpoints names: "ecr.api". */
+static bool describe_vpc_endpoints(RgSimCall *call)
+{
+	static const Ec2Filter filters[] = {{"service-name", "serviceName"}, {"vpc-id", "vpcId"},
+		{"vpc-endpoint-id", "vpcEndpointId"}, {"vpc-endpoint-state", "state"},
+		{"vpc-endpoint-type", "vpcEndpointType"}, {NULL}};
+	static const Ec2Listing listing = {
+		.set = "vpcEndpointSet", .filters = filters, .least = 1, .most = 1000};
+	g_autoptr(GPtrArray) endpoints = g_ptr_array_new_with_free_func(rg_json_unref);
+	const char *vpc = doc_str(ec2_default_vpc(call->place), "vpcId");
+	size_t i;
+	json_t *service;
+	json_array_foreach (json_object_get(call->sim->knobs, "vpc_endpoints"), i, service) {
+		g_autofree char *name = g_strdup_printf(
+			"com.amazonaws.%s.%s", call->place->name, json_string_value(service));
+		g_autofree char *id = rg_sim_fixed_id("vpce-", "", name);
+		g_ptr_array_add(endpoints,
+			json_pack("{s:s, s:s, s:s, s:s, s:s}", "vpcEndpointId", id,
+				"vpcEndpointType",
+				g_str_equal(json_string_value(service), "s3") ? "Gateway"
+									      : "Interface",
+				"vpcId", vpc, "serviceName", name, "state", "available"));
+	}
+	return ec2_describe_docs(call, &listing, endpoints);
+}
+
 const RgSimAction ec2_route_actions[] = {
+	{"DescribeVpcEndpoints", describe_vpc_endpoints, false,
+		"DryRun Filter MaxResults NextToken"},
 	{"DescribeRouteTables", describe_route_tables, false, "RouteTableId" PAGED},
 	{NULL},
 };

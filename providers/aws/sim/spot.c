@@ -41,9 +41,15 @@ bool ec2_spot_read(RgSimCall *call, Ec2Launch *launch)
 	if (end && !g_str_equal(end, "terminate") && g_strcmp0(type, "persistent") != 0)
 		return rg_sim_fail(call, 400, "InvalidParameterCombination",
 			"Interruption behavior %s requires a persistent request", end);
+	launch->block = g_str_equal(market, EC2_BLOCK);
+	if (launch->block)
+		return !call_has(call, "InstanceMarketOptions.SpotOptions") ||
+		       rg_sim_fail(call, 400, "InvalidParameterCombination",
+			       "SpotOptions are for the market type spot only");
 	if (!g_str_equal(market, "spot") || g_strcmp0(type, "persistent") == 0)
 		return rg_sim_fail(call, 400, "UnsupportedOperation",
-			"raygpu-sim simulates on-demand instances and one-time spot requests only");
+			"raygpu-sim simulates on-demand instances, Capacity Blocks and one-time "
+			"spot requests only");
 	launch->spot = true;
 	launch->max_price = call_str(call, price_path);
 	return check_price(call, launch);

@@ -16,17 +16,31 @@
  * THE CALLS (args->input is one JSON object; "returns" names the slots for host->result):
  *
  * schema   input {}                      returns "schema": the module's schema.json
- * open     input {"region" ("" if the schema has "regions": false), "config": {the spec's provider mapping without name and region}}
+ * open     input {"region" ("" if the schema has "regions": false), "config": {the spec's provider mapping without name and region},
+ *                 "offline": true if only pure calls follow, which need no credentials; else absent,
+ *                 "store": {"scheme", "place": what follows SCHEME:// up to the query, "parameters": {of the
+ *                 query, text}} if only blob calls follow: such an instance has no settings of a spec}
  * resolve  input {"images": [{"key", "image": id or null, "arch": "x86_64", "driver": "open" or
  *                 "proprietary" (GPUs older than Turing do not work with NVIDIA's open kernel
  *                 modules), "origin": JSON pointer into the spec}],
- *                 "place": bool, "instance_types": [...], "zones": [...]}
+ *                 "place": bool, "instance_types": [...], "zones": [...],
+ *                 "reservations": [{"id", "origin", "own_image": true if the spec names the nodes'
+ *                 image}], only if the schema has "reservation"}
  *          returns "facts": {"images": {key: {"id", "name", "arch", "root_device", "min_disk_gb",
  *                 "driver": {"version": NVIDIA's, or an older one, or null, "modules": "open" or
  *                 "proprietary"}, if the image's driver is known, "deprecated": date from which the
  *                 cloud no longer recommends it, "YYYY-MM-DD...", if it has one}},
- *                 "zones": [zones that nodes can be placed in], "module": {data for lower, in any
- *                 form}, "offerings": {instance_type: [zone, ...]}}  Reading calls only.
+ *                 "zones": [zones that nodes can be placed in], "zone_ids": {zone: its name in
+ *                 prices.csv} (optional: the names are the same), "module": {data for lower, in any
+ *                 form}, "offerings": {instance_type: [zone, ...]}, "reservations": {id: null if there
+ *                 is none, or {"what": the cloud's term for it, "state": "usable", "planned" (it
+ *                 starts later) or "over", "status": the cloud's word for that, "instance_type",
+ *                 "zone", "total": nodes, "free": how many more fit, "prepaid": true if its nodes cost
+ *                 nothing in addition, "start_s", "end_s", "clear_s": from when the cloud ends its
+ *                 nodes (absent: they stay), "refused": why nodes cannot use it, if they cannot,
+ *                 "others": [the same of reservations with this id in other zones], if the id is
+ *                 unique in a zone only}}}
+ *                 Reading calls only.
  *          "zones" and "module" are needed only if "place" is true, and "module" is optional. The
  *          host keeps the facts and passes them to lower. It requests the place again when a
  *          setting with "x-raygpu-resolve" in the schema changes. If a setting with
@@ -34,7 +48,8 @@
  * lower    input the fitted cluster (schemas/fitted.schema.json)  returns "resources": [
  *                 {"address", "kind", "name", "index": n or null, "group": pool or null,
  *                  "origin": JSON pointer into the spec, "nodes": [the Ray nodes it stands for],
- *                  "attributes": {...},
+ *                  "attributes": {...}, "restart": what a change of an attribute with "restarts" in the
+ *                  schema does to running work, for the plan (optional),
  *                  "depends_on": [address, ...]}]                Pure: no host function but result.
  *          Nodes that differ only in their index may be returned as one: "address" without an index,
  *          "index" null, and "indexes": [n, ...].
@@ -84,9 +99,16 @@
  *          Partial success is normal: items that the cloud did not create are "failed", class capacity.
  *          "min_count" above 1 (a gang pool): if the cloud supports it, create at least that many, or
  *          none. The host removes an incomplete gang.
- * ready    input {"kind", "items": [ITEM, ...]}
+ * ready    input {"kind", "items": [ITEM with "in_use": true if a resource whose attribute with "attaches" in
+ *                 the schema refers to it is ready], "no_wait": true if the user does not wait for nodes to
+ *                 start, else absent: what exists is then "done"}
  *          returns "item": {"address", "outcome": "done" | "pending" | "failed", "attributes", ...}
- * update   input {"kind", "items": [ITEM with "attributes": desired, "changed": [attribute, ...]]}
+ *          With "done", "changed": [attribute, ...] names attributes that can be changed in place and that the
+ *          cloud did not take over from the create or update ("recorded" has their values). The host then calls
+ *          update for them, once in this run. Such an item counts as ready.
+ * update   input {"kind", "items": [ITEM with "attributes": desired, "changed": [attribute, ...]], "force": true
+ *                 if the user lets raygpu take over what others own, in clouds that know an owner for each
+ *                 part of a resource; else absent: such a part is then a failure of class "conflict"}
  *          If "changed" has "marks" (only kinds with "updates_marks" in the schema), the marks in the cloud
  *          name another address, "marks" of observed (absent: they are not raygpu's). The item has the
  *          "marks" to write, {"cluster", "lineage", "pool"}; write also what makes `list` report "address".
@@ -123,29 +145,66 @@
  *          returns "item": {"address", "outcome": "done" | "failed", "attributes": the unreadable ones
  *          that cost one request per resource, "" = it has none}; reading calls only. The host treats
  *          their values as secrets.
- * account  input {}   returns "account": {"id": text}: the account that the credentials belong to, as the
- *          cloud names it; reading calls only. The host records it in the state, and refuses to work on
+ * account  input {}   returns "account": {"id": text, "acting": text}: the account that the credentials belong to, as the
+ *          cloud names it; reading calls only. "acting" is optional: which credentials these are and where they come
+ *          from, in words, without a secret; raygpu shows it before a plan. The host records it in the state, and refuses to work on
  *          the cluster with credentials of another account. It runs concurrently with `list`.
  * console  input {"kind", "items": [{"address", "id"}]}
  *          returns "item": {"address", "outcome": "done" | "failed", "text": what the machine printed on its
  *          console, in order, as current as the cloud has it; "" = nothing yet, "stale": true if that is
  *          not what it printed last (as of its boot)}; at most the last 64 KiB or so; reading calls only. Nodes that boot by cloud_init report there what they do
  *          (src/boot/README.md): raygpu waits for them after an apply only if the module offers the call.
+ * blocks   input {"instance_types": [...], "count": nodes, "hours": n, "from_s" and "to_s": Unix times that it
+ *                 starts after and ends before, each optional}
+ *          returns "block" (any number): {"id", "instance_type", "zone", "count", "start_s", "end_s",
+ *                 "fee_microusd" (of all its nodes), "currency"}: reserved capacity for a fixed time that the user
+ *          can buy now. Reading calls only: raygpu never buys one. A duration or count that the cloud does not
+ *          sell is a diagnostic of the class "invalid".
+ * health   input {"kind", "items": [{"address", "id"}]}
+ *          returns "item" for each machine that the cloud itself reports as not well (a failed status check, a
+ *          maintenance event): {"address", "outcome": "done" | "failed", "text": what, as the end of a sentence that
+ *          begins with the address}. One that is not returned is well. Reading calls only, and few: `raygpu drift`
+ *          passes all machines of the cluster at once.
  * permissions input {"for": task, "account": id or null, "config": as of open, "spec": the checked spec as JSON,
- *                 "with": {option: text or true}}
+ *                 "with": {option: text or true}, "places": [{"region", "config"}] that the cluster may be in;
+ *                 without it, the region of open}
  *          returns "document": what the user must be allowed in the cloud for that task ("plan", "apply", and others that
  *          the module knows) and this spec, in the cloud's own form. Pure: no host function but result and diag.
- * preflight input {"cluster", "applies": true if the run goes on to create them,
+ * export   input {"form": one of the schema's "exports", "fitted": the fitted cluster, as for lower}
+ *          returns "document": {"text": the cluster as a file of that form, in UTF-8}. Pure: no host function but
+ *          result and diag. The same input returns the same bytes. What is secret, such as Ray's token, is not in it.
+ * blob_get, blob_put, blob_delete, blob_list: objects in which raygpu keeps its state, of modules whose schema
+ *          has "stores"; all four or none. "name" is relative to the URL that "store" of open has: characters
+ *          of [A-Za-z0-9._~-], with slashes between. A "version" is text that changes with the content of the
+ *          object; the host only passes it back. Reads and lists must show every write that was answered before.
+ * blob_get input {"name"}   returns "blob": {"version", "modified_s" and "now_s": Unix times of the server's clock,
+ *                 when it was written and when it answered; optional, but without them the lock of a dead run
+ *                 never expires}, and "content": the bytes as they are, not JSON; neither if there is no such object
+ * blob_put input {"name", "version": the object is replaced only if it still has this version; null: it is
+ *                 created, and must not exist}, and the bytes in args->content
+ *          returns "blob": {"version"}; none if the condition does not hold, then nothing was changed. A server that
+ *          ignores conditions must be refused. If an answer is lost and the request is sent again, the
+ *          condition may not hold because of the first one: the host finds out.
+ * blob_delete input {"name"}   returns nothing; gone counts as done
+ * blob_list input {"prefix" of names, "advise": true if the module should report, as diagnostics of severity note, what
+ *                 about the place is not advisable; else absent}
+ *          returns "page" (any number): {"names": [name, ...]}, and once "done": {"complete": true}
+ * preflight input {"cluster", "applies": true if the run goes on to create them, "container_image": that the
+ *                 nodes pull as themselves, without a login of the spec; absent if it is unknown or not so,
  *                 "creates": [{"kind", "group": pool or null, "count": n, "addresses": [...],
  *                 "attributes": {desired ones, with expressions}, "origin": JSON pointer into the
- *                 spec, "replaces": true if as many are removed for it}]}
+ *                 spec, "replaces": true if as many are removed for it}],
+ *                 "updates": [{"kind", "address", "id", "attributes", "observed", "origin", "changed": as for
+ *                 update}], of kinds with "tries_updates" in the schema; absent if there are none}
  *          returns "finding" (any number): {"severity": "error" | "warning" | "note", "class", "message",
- *                 "detail", "hint", "code", "request_id", "address", "attribute", "origin"}
- *          What the cloud reports about these creates in advance: quota, permissions, capacity. Reading
+ *                 "detail", "hint", "code", "request_id", "address", "attribute", "origin",
+ *                 "limit": of a quota that instance types share, {"market", "types": a regular expression,
+ *                 "free": vCPUs, "wanted": vCPUs of these creates}: it applies to other types that match too}
+ *          What the cloud reports about these changes in advance: quota, permissions, capacity. Reading
  *          calls only (a dry run is one). "severity", "class" and "message" are required. An error is
- *          what the create would meet: the plan is not applied, and the run exits with the code of the
+ *          what the change would meet: the plan is not applied, and the run exits with the code of the
  *          error's class. The default "origin" is that of "address". The host calls it once per plan or
- *          apply that creates something. If it fails, the plan continues with a warning.
+ *          apply that makes one of these changes. If it fails, the plan continues with a warning.
  *
  * Failure fields of an item: "class" (RGP_CLASS_* by name: "capacity", "quota", "denied",
  * "throttled", "conflict", "invalid", "transient", "gone", "canceled", "unknown"), "code" (the cloud's),
@@ -307,7 +366,8 @@ struct rgp_host {
 
 struct rgp_args {
 	uint32_t size, flags;
-	struct rgp_bytes input; /* JSON, followed by a NUL that len does not count */
+	struct rgp_bytes input;	  /* JSON, followed by a NUL that len does not count */
+	struct rgp_bytes content; /* of blob_put; since ABI 1.1 */
 };
 
 typedef rgp_status (*rgp_fn)(
@@ -327,7 +387,11 @@ struct rgp_provider {
 	rgp_fn account;	    /* since ABI 1.1 */
 	rgp_fn console;	    /* since ABI 1.1 */
 	rgp_fn permissions; /* since ABI 1.1 */
-			    /* append below this line */
+	rgp_fn blocks;	    /* since ABI 1.1 */
+	rgp_fn health;	    /* since ABI 1.1 */
+	rgp_fn export_form; /* `export`, a keyword of C++; since ABI 1.1 */
+	rgp_fn blob_get, blob_put, blob_delete, blob_list; /* since ABI 1.1 */
+							   /* append below this line */
 };
 
 #ifdef RGP_STATIC

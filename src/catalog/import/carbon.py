@@ -1,6 +1,7 @@
 """src/catalog/data/{grid_intensity,gpu_power,host_power}.csv; the assumptions: data/CARBON.md."""
 import re
 import files
+import gpu_models
 
 DATA = 'src/catalog/data'
 # Processor names of cloud-carbon-footprint and the corresponding models of gpu_models.csv.
@@ -51,13 +52,22 @@ def gpus(contracts, coefficients):
             assert known.setdefault(model, watts) == watts, row
     rows = []
     for model in files.read(contracts, 'gpu/gpu_models.csv'):
-        name, tdp = model['gpu_model'], model['tdp_w']
+        name, tdp = model['gpu_model'], gpu_models.power_w(model)
+        if name in known and not is_of_tdp(float(known[name][1]), float(tdp)):
+            files.told(f'{DATA}/gpu_power.csv', name, f'{known[name][1]} W at full load, and the limit is {tdp} W: '
+                       'from the TDP instead')
+            del known[name]
         if name in known:
             rows.append((name, *known[name], 'cloud-carbon-footprint'))
         elif tdp:
             rows.append((name, f'{float(tdp) * IDLE_OF_TDP:g}', f'{float(tdp) * FULL_OF_TDP:g}',
                          'from the TDP'))
     files.write(f'{DATA}/gpu_power.csv', ('gpu_model', 'idle_watts', 'full_watts', 'source'), rows)
+
+
+def is_of_tdp(full, tdp):
+    """CCF counts an A10G, whose limit is 300 W, as an A10."""
+    return 0.85 * tdp <= full / FULL_OF_TDP <= 1.15 * tdp
 
 
 def hosts(coefficients):

@@ -15,6 +15,7 @@ def read(contracts, name):
 
 def write(path, columns, rows):
     """Writes ROOT/PATH; None is an empty cell."""
+    os.makedirs(os.path.dirname(os.path.join(ROOT, path)), exist_ok=True)
     with open(os.path.join(ROOT, path), 'w', newline='') as f:
         out = csv.writer(f, lineterminator='\n')
         out.writerow(columns)

@@ -1,14 +1,16 @@
-"""Shared by the tables of a provider: instance_types.csv, prices.csv, regions.csv.
+"""Shared by the tables of a provider: instance_types.csv, prices.csv, regions.csv, retired.csv.
 
 Used by aws.py, azure.py and gcp.py. Sources of the rows: providers/*/DATA.md."""
 import re
+import checks
 import files
 
 TYPE_COLUMNS = ('instance_type', 'family', 'arch', 'vcpus', 'memory_gib', 'gpu_model', 'gpus',
-                'gpu_fraction', 'gpu_memory_gib', 'markets', 'offers_known', 'network_gbps',
+                'gpu_fraction', 'markets', 'offers_known', 'network_gbps',
                 'network_peak_gbps', 'rdma_adapters', 'rdma', 'lowest_usd_per_hour')
 PRICE_COLUMNS = ('region', 'zone', 'instance_type', 'kind', 'usd_per_hour', 'quality', 'date')
 REGION_COLUMNS = ('region', 'offers_known')
+RETIRED_COLUMNS = ('instance_type', 'gpu_model', 'since', 'gone_by', 'replaced_by', 'source')
 
 # A day if the source states one; a year if only a commit is known.
 DATE = re.compile(r'^\d{4}(-\d\d-\d\d)?')
@@ -21,6 +23,9 @@ class Provider:
         self.types = {t['instance_type']: t
                       for t in files.read(contracts, 'gpu/instance_types.csv')
                       if t['cloud'] == name}
+        self.retired = {r['instance_type']: r for r in files.read(contracts, 'gpu/retired_types.csv')
+                        if r['cloud'] == name}
+        self.retired_gpus = {n: self.types.pop(n)['gpu_model'] for n in self.retired if n in self.types}
         self.listed = self.types.keys()
         if files.listed_only:
             self.listed = {t['instance_type'] for t in files.read(files.ROOT, self.path('instance_types'))}
@@ -51,26 +56,21 @@ class Provider:
                 continue
             if files.listed_only and p['instance_type'] not in self.listed:
                 continue
+            if p['instance_type'] in self.retired:
+                self.tell('prices', f'{p["region"]} {p["instance_type"]}', 'a retired type: dropped')
+                continue
             if p['instance_type'] not in self.types:
                 self.tell('prices', p['instance_type'], 'no such type: dropped')
                 continue
             self.add_price(p['region'], p['zone'], p['instance_type'], p['kind'],
                            p['usd_per_hour'], p['quality'], DATE.match(p['date']).group(0))
 
-    def drop_dear_spot(self):
-        """A spot price that is not below the on-demand price is a placeholder, not an offer."""
-        for key, (usd, quality, _) in sorted(self.prices.items()):
-            region, _, name, kind = key
-            if kind != 'spot':
-                continue
-            whole = self.prices.get((region, '', name, 'on_demand'), ('', '', ''))[0]
-            if quality == 'observed_equals_on_demand' or (whole and float(usd) >= float(whole)):
-                self.tell('prices', f'{region} {key[1]} {name}'.replace('  ', ' '),
-                          f'spot price {usd} is the on-demand price: dropped')
-                del self.prices[key]
-
     def write(self):
-        self.drop_dear_spot()
+        for (region, zone, name, kind), why in checks.refuse(self.prices).items():
+            self.tell('prices', f'{region} {zone} {name}'.replace('  ', ' '), f'{why}: refused')
+            usd, quality, date = self.prices.pop((region, zone, name, kind))
+            if kind == 'on_demand':
+                self.add_unknown(region, name, date)
         self.add_lowest()
         files.write(self.path('instance_types'), TYPE_COLUMNS,
                     [self.type_row(t) for _, t in sorted(self.types.items())])
@@ -79,6 +79,28 @@ class Provider:
         files.write(self.path('regions'), REGION_COLUMNS,
                     [(r, 'yes' if r in self.known_regions else 'no')
                      for r in sorted(self.regions)])
+        if self.retired:
+            files.write(self.path('retired'), RETIRED_COLUMNS,
+                        [self.retired_row(r) for _, r in sorted(self.retired.items())])
+
+    # What replaces a retired type, and the model that it had where instance_types.csv lacks it: a part of the
+    # name, with the replacements separated by bars.
+    replaced_by = ()
+
+    def retired_row(self, r):
+        """The day, if it is known; else the month in which no region offered it any more."""
+        name = r['instance_type']
+        for part, gpu, instead in self.replaced_by:
+            if re.match(part, name):
+                break
+        else:
+            raise AssertionError(f'{name}: what replaces it?')
+        gone = re.search(r'in any of 30 commercial regions .*May 2026', r['source'])
+        assert r['since'] or gone, r
+        missing = set(instead.split('|')) - self.types.keys()
+        assert not missing, (name, missing)
+        return (name, self.retired_gpus.get(name, gpu), r['since'], '' if r['since'] else '2026-05', instead,
+                re.sub(r';.*', '', r['source']))
 
     def add_lowest(self):
         """The price of a type where it is cheapest: ranks it where its price is unknown."""
@@ -101,7 +123,7 @@ class Provider:
         peak = t['network_gbps_peak']
         name = t['instance_type']
         return (name, t['family'], t['arch'], t['vcpu'], t['memory_gib'],
-                t['gpu_model'], t['gpu_count'], t['gpu_partition'], t['gpu_memory_gib_each'],
+                t['gpu_model'], t['gpu_count'], t['gpu_partition'],
                 self.markets(t), 'yes' if name in self.known_types else 'no',
                 sustained_gbps(t), peak, self.rdma_adapters(t), rdma(t['rdma']),
                 self.lowest.get(name, ''))

@@ -1,4 +1,8 @@
 #include "sim/core/call.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <unistd.h>
 #include "sim/core/cloud.h"
 #include "sim/core/control.h"
 #include "sim/core/world.h"
@@ -22,6 +26,24 @@ bool rg_sim_fail(RgSimCall *call, int status, const char *code, const char *form
 	g_free(call->message);
 	call->message = g_steal_pointer(&message);
 	return false;
+}
+
+void rg_sim_log(const RgSimCall *call, const char *knob, json_t *members)
+{
+	const char *path = json_string_value(json_object_get(call->sim->knobs, knob));
+	const char *agent = g_hash_table_lookup(call->request->headers, "user-agent");
+	json_auto_t *line = members;
+	if (!path || !*path)
+		return;
+	json_object_set_new(line, "action", json_string(call->action->name));
+	json_object_set_new(line, "agent", json_string(agent ? agent : ""));
+	g_autofree char *text = json_dumps(line, JSON_COMPACT);
+	g_autofree char *whole = g_strconcat(text, "\n", NULL);
+	int fd = open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0600);
+	if (fd < 0 || write(fd, whole, strlen(whole)) < 0)
+		g_printerr("raygpu-sim: %s: %s\n", path, g_strerror(errno));
+	if (fd >= 0)
+		close(fd);
 }
 
 bool rg_sim_take_tokens(RgSimCall *call, const char *name, double size, double per_s, double tokens)
@@ -176,19 +198,43 @@ static void call_travel(RgSim *sim, gint64 latency_ms)
 		g_usleep((gulong)MIN(left_us, STOP_SEEN_US));
 }
 
+/* Runs the action, in the world as it is now. */
+static bool call_run(RgSimCall *call)
+{
+	RgSim *sim = call->sim;
+	const RgSimCloud *cloud = call->realm->cloud;
+	call->place = rg_sim_place(call->realm, call->place_name);
+	call->view_ms = sim->now_ms - doc_int(sim->knobs, "consistency_ms");
+	call->again_ms = 0;
+	bool done = (!cloud->check || cloud->check(call)) &&
+		    (call->answered || call->action->run(call));
+	if (!done && !call->code) /* a manually written world lacks something */
+		rg_sim_fail(call, 500, "InternalError", "An internal error has occurred");
+	return done;
+}
+
+/* Lets others have the lock until the time has come, or the server stops. */
+static void call_pause(RgSimCall *call)
+{
+	RgSim *sim = call->sim;
+	gint64 wait_ms = call->again_ms - sim->now_ms;
+	rg_sim_leave(sim);
+	g_usleep((gulong)CLAMP(wait_ms * 1000, 1000, STOP_SEEN_US));
+	rg_sim_enter(sim);
+}
+
 /* Second turn: the action itself. */
 static void call_carry_out(RgSimCall *call, const json_t *fault)
 {
 	RgSim *sim = call->sim;
-	const RgSimCloud *cloud = call->realm->cloud;
 	rg_sim_enter(sim);
-	call->place = rg_sim_place(call->realm, call->place_name);
-	call->view_ms = sim->now_ms - doc_int(sim->knobs, "consistency_ms");
+	call->since_ms = sim->now_ms;
 	Outcome outcome = fault ? INJECTED : OK;
 	if (!fault || rg_sim_fault_is_late(fault)) {
-		bool done = (!cloud->check || cloud->check(call)) && call->action->run(call);
-		if (!done && !call->code) /* a manually written world lacks something */
-			rg_sim_fail(call, 500, "InternalError", "An internal error has occurred");
+		bool done;
+		while ((done = call_run(call)) && call->again_ms > sim->now_ms &&
+			!g_atomic_int_get(&sim->stopping))
+			call_pause(call);
 		outcome = !done && !fault ? FAILED : outcome;
 	}
 	call_count(call, outcome);

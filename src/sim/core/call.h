@@ -56,7 +56,10 @@ struct RgSimCall {
 	char *request_id;
 	RgSimReply *reply; /* an action may set headers; `answer` does the rest */
 	GString *body;
-	int status; /* 200 until rg_sim_fail, or until the action sets it */
+	bool answered;	 /* by `check`: the action need not run */
+	gint64 again_ms; /* set by an action that waits for a change: it runs again at this time */
+	gint64 since_ms; /* when it ran first */
+	int status;	 /* 200 until rg_sim_fail, or until the action sets it */
 	char *code;
 	char *message;
 };
@@ -64,6 +67,9 @@ struct RgSimCall {
 /* Ends the call with an error; always returns false, so that actions can return it. */
 bool rg_sim_fail(RgSimCall *call, int status, const char *code, const char *format, ...)
 	G_GNUC_PRINTF(4, 5);
+/* Adds a line with the action, the user agent and these members to the file that the knob names, if
+ * it names one; steals `members`. */
+void rg_sim_log(const RgSimCall *call, const char *knob, json_t *members);
 /* Takes tokens from a bucket of the call's place, all of them or none: the knob `buckets` ({name:
  * [size, tokens per second]}) overrides the given figures. */
 bool rg_sim_take_tokens(

@@ -19,9 +19,9 @@ static bool fault_check(const json_t *rule, char **problem)
 	if (failed)
 		*problem = g_strdup_printf("not a fault: %s", error.text);
 	else if (!g_str_equal(when, "before") && !g_str_equal(when, "after"))
-		*problem = g_strdup("when is \"before\" or \"after\"");
+		*problem = g_strdup("when must be \"before\" or \"after\"");
 	else if (status && (status < 200 || status > 599))
-		*problem = g_strdup("status is an HTTP status from 200 to 599");
+		*problem = g_strdup("status must be an HTTP status from 200 to 599");
 	return !*problem;
 }
 

@@ -1,6 +1,7 @@
 #include "sim/core/knobs.h"
 #include "base/json.h"
 #include "sim/core/cloud.h"
+#include "sim/core/console.h"
 
 #define DAY_MS (24 * 3600 * 1000LL)
 
@@ -65,6 +66,12 @@ bool rg_sim_knob_is_texts(const json_t *value)
 	return is_map_of(value, is_text);
 }
 
+bool rg_sim_knob_is_path(const json_t *value)
+{
+	const char *path = json_string_value(value);
+	return path && (!*path || g_path_is_absolute(path));
+}
+
 bool rg_sim_knob_is_words(const json_t *value)
 {
 	size_t i;
@@ -79,6 +86,7 @@ bool rg_sim_knob_is_words(const json_t *value)
 static const RgSimKnob own_knobs[] = {
 	{"boot_ms", 200, 0, DAY_MS},
 	{"shutdown_ms", 200, 0, DAY_MS},
+	{"join_ms", 0, 0, DAY_MS},		   /* from running to being a member of Ray */
 	{"terminated_ms", 3600 * 1000, 0, DAY_MS}, /* how long a terminated machine is shown */
 	{"consistency_ms", 0, 0, DAY_MS},
 	{"latency_ms", 0, 0, 600 * 1000},
@@ -89,6 +97,9 @@ static const RgSimKnob own_knobs[] = {
 	{"verify", 1, 0, 1}, /* 0: only the form of credentials is checked */
 	{"page_before_filter", 0, 0, 1},
 	{"latency_by_action", .check = is_counts, .json = "{}", .form = "an object {action: ms}"},
+	{"node_faults", .check = rg_sim_are_node_faults, .json = "[]",
+		.form = "a list of {how: fail, retry, hang, silent, impaired, scheduled or "
+			"no-capacity, type, count, step, reason, gpu, event}"},
 	{"capacity", .check = is_capacity, .json = "{}", .form = "an object {type: {zone: count}}"},
 	{"quotas", .check = is_counts, .json = "{}", .form = "an object {quota code: count}"},
 	{"buckets", .check = is_buckets, .json = "{}",
@@ -145,7 +156,7 @@ static json_t *read_value(
 		if (knob->check(given) &&
 			(!g_str_equal(knob->name, "quotas") || are_quotas(clouds, given)))
 			return json_incref(rg_json_unconst(given));
-		*problem = g_strdup_printf("%s is %s", knob->name, knob->form);
+		*problem = g_strdup_printf("%s must be %s", knob->name, knob->form);
 		return NULL;
 	}
 	json_int_t number =
@@ -153,7 +164,7 @@ static json_t *read_value(
 	if ((json_is_integer(given) || json_is_boolean(given)) && number >= knob->min &&
 		number <= knob->max)
 		return json_integer(number);
-	*problem = g_strdup_printf("%s is a whole number from %" G_GINT64_FORMAT
+	*problem = g_strdup_printf("%s must be a whole number from %" G_GINT64_FORMAT
 				   " to %" G_GINT64_FORMAT,
 		knob->name, knob->min, knob->max);
 	return NULL;
@@ -176,12 +187,12 @@ json_t *rg_sim_knobs_change(
 	const char *name;
 	json_t *given;
 	if (!json_is_object(changes))
-		*problem = g_strdup("knobs are given as a JSON object");
+		*problem = g_strdup("knobs must be a JSON object");
 	json_object_foreach (rg_json_unconst(changes), name, given) {
 		const RgSimKnob *knob = find_knob(clouds, name);
 		json_t *value = knob ? read_value(clouds, knob, given, problem) : NULL;
 		if (!knob)
-			*problem = g_strdup_printf("there is no knob called %s", name);
+			*problem = g_strdup_printf("there is no knob %s", name);
 		if (!value)
 			return NULL;
 		json_object_set_new(next, name, value);

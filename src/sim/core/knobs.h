@@ -30,6 +30,7 @@ gint64 rg_sim_knobs_capacity(const json_t *knobs, const char *type, const char *
 /* Does the list have the word, or "*"? */
 bool rg_sim_knobs_lists(const json_t *list, const char *word);
 
-/* Checks for the clouds' knobs: a list of texts; {name: text}. */
+/* Checks for the clouds' knobs: "" or an absolute path; a list of texts; {name: text}. */
+bool rg_sim_knob_is_path(const json_t *value);
 bool rg_sim_knob_is_words(const json_t *value);
 bool rg_sim_knob_is_texts(const json_t *value);

@@ -155,16 +155,19 @@ static bool read_steps(Reading *reading, RgSimScenario *scenario, const json_t *
 	return true;
 }
 
-/* `instance_types` belong to the cloud that `cloud` names, or to the first. */
+/* `instance_types` belong to the cloud that `cloud` names, or to the first that takes any. */
 static bool read_types(
 	Reading *reading, RgSimScenario *scenario, const char *cloud, const json_t *types)
 {
 	const GPtrArray *realms = reading->sim->realms;
 	for (unsigned i = 0; i < realms->len && !scenario->realm; i++) {
 		RgSimRealm *realm = g_ptr_array_index(realms, i);
-		if (!cloud || g_str_equal(realm->cloud->name, cloud))
+		if (cloud ? g_str_equal(realm->cloud->name, cloud)
+			  : realm->cloud->types_check != NULL)
 			scenario->realm = realm;
 	}
+	if (!scenario->realm && !cloud && !types)
+		return true;
 	if (!scenario->realm)
 		return reading_fail(reading, "cloud", -1,
 			g_strdup_printf("there is no simulated cloud called %s", cloud));

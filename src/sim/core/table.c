@@ -93,6 +93,8 @@ void rg_sim_table_put(
 		g_array_set_clear_func(item->versions, clear_version);
 		g_hash_table_insert(table->by_id, item->id, item);
 		g_ptr_array_add(table->order, item);
+	} else if (!item_newest(item)->doc) { /* an id that is used again */
+		g_queue_remove(&table->graves, item);
 	}
 	add_version(item, doc, now_ms);
 	drop_old_versions(item, keep_since_ms);

@@ -1,5 +1,7 @@
 """Where the cloud has no capacity: which candidates are asked for, in which order, what a pool is then made of, and
 that later plans leave it so."""
+import base64
+import gzip
 import json
 import re
 
@@ -8,6 +10,7 @@ from program import spec
 from sim_server import tags_of
 
 P4D = 'p4d.24xlarge'
+HEAD = 'm5.2xlarge'
 ZONES = ['us-east-1a', 'us-east-1b', 'us-east-1c', 'us-east-1d']
 
 
@@ -74,6 +77,11 @@ def test_spot_falls_back_to_on_demand(sim, home):
     no_changes(home)
     said = home.run('plan', 'cluster.yaml', '--reoptimize', '--detailed-exitcode', code=2)
     assert '2 to destroy' in said.out, 'back to spot only when asked'
+    assert 'because of market "on-demand" -> "spot"\n\n' in said.out, 'once, with both of its values'
+    run = home.run('log', '--json').json()[0]['id']
+    said = home.run('log', run).out
+    assert re.search(r'create +aws.instance.train\[0\]  failed  p4d.24xlarge on spot in us-east-1a', said)
+    assert re.search(r'create +aws.instance.train\[0\]  p4d.24xlarge in us-east-1b', said)
 
 
 def test_spot_alone_stays_spot(sim, home):
@@ -99,7 +107,7 @@ def test_the_floor_is_on_demand_from_the_start(sim, home):
 
 
 def test_the_next_accelerator_is_asked_for_last(sim, home):
-    home.write('cluster.yaml', spec(pools={}).replace('pools:', 'pools:\n  train: {accelerators: ["A100:8", "V100:8"], '
+    home.write('cluster.yaml', spec(pools={}).replace('pools:', 'pools:\n  train: {accelerators: ["A100:8", "V100-32GB:8"], '
                                                       'nodes: 1, zones: [us-east-1a, us-east-1b]}'))
     sim.knobs(capacity={P4D: {'*': 0}})
     said = apply(home)
@@ -123,7 +131,7 @@ def test_other_refusals_stop_at_once(sim, home, code):
     write(home)
     sim.fault(action='RunInstances', when='before', status=400, code=code, message='no', count=0)
     apply(home, None)
-    assert where(sim) == [] and len(launches(home)) == 1
+    assert where(sim) == [] and len(launches(home, HEAD)) == 1 and not launches(home)
 
 
 def test_a_candidate_over_the_budget_is_left_out(sim, home):
@@ -191,7 +199,9 @@ def test_a_reclaimed_node_is_looked_for_elsewhere(sim, home):
 def test_a_saved_plan_has_its_alternates(sim, home):
     write(home, extra=', market: {spot: {fallback: on_demand}}')
     home.run('plan', 'cluster.yaml', '--out', 'plan.json')
-    shown = json.loads(home.read('plan.json'))['raygpu']['capacity']['pools'][0]['candidates']
+    head, train = json.loads(home.read('plan.json'))['raygpu']['capacity']['pools']
+    assert [c['zone'] for c in head['candidates']][:4] == ZONES
+    shown = train['candidates']
     assert [(c['market'], c['zone']) for c in shown] == [(m, z) for m in ('spot', 'on-demand') for z in ZONES]
     sim.knobs(capacity={f'{P4D}:spot': {'*': 0}, f'{P4D}:on-demand': {'us-east-1a': 0}})
     home.run('apply', 'plan.json')
@@ -230,10 +240,8 @@ def test_what_is_no_time(home, time):
 ANY = 'provider: {any_of: [{name: aws, region: us-east-1}, {name: aws, region: us-west-2}]}'
 
 
-def anywhere(home, extra=''):
-    text = spec(pools={'train': ('A100:8', 2), 'serve': 1}, pool_extra=extra)
-    for region in ('us-east-1', 'us-west-2'):  # `raygpu iam` is about one place
-        home.write('cluster.yaml', text.replace('us-east-1', region))
+def anywhere(home, extra='', pools=None):
+    text = spec(pools=pools or {'train': ('A100:8', 2), 'serve': 1}, pool_extra=extra)
     home.write('cluster.yaml', text.replace('provider: {name: aws, region: us-east-1}', ANY))
 
 
@@ -275,3 +283,128 @@ def test_a_cluster_that_was_complete_does_not_move(sim, home):
     home.write('cluster.yaml', home.read('cluster.yaml').replace('nodes: 1', 'nodes: 2'))
     apply(home, 8)
     assert len(sim.live_instances(here)) == 4
+
+
+@pytest.mark.parametrize('fault', [dict(when='after', close=True), dict(when='before', status=403,
+                                                                        code='UnauthorizedOperation', message='no')])
+def test_a_head_alone_does_not_keep_a_cluster_from_moving(sim, home, fault):
+    """A run whose launch of the workers has no known outcome, or is denied, leaves a head, which is not in use yet."""
+    anywhere(home, pools={'train': ('A100:8', 2)})
+    sim.knobs(capacity={P4D: {f'us-west-2{zone}': 0 for zone in 'abcdef'}})
+    sim.fault(action='RunInstances', skip=1, count=0, **fault)
+    home.run('apply', 'cluster.yaml', '--auto-approve', '--skip-preflight', '--parallelism=1', code=None)
+    assert [tags_of(i)['raygpu:pool'] for i in sim.live_instances('us-west-2')] == ['head']
+    sim.faults_clear()
+    apply(home)
+    assert len(sim.live_instances('us-east-1')) == 3
+    assert sim.live_instances('us-west-2') == [] and groups(sim, 'us-west-2') == []
+
+
+def test_a_worker_that_joined_keeps_a_cluster_where_it_is(sim, home):
+    """The others never joined, and the apply that found it is not the last: what joined may be at work."""
+    anywhere(home, ', ready_timeout: 2')
+    sim.knobs(node_faults=[{'how': 'fail', 'type': P4D, 'count': 9, 'step': 'pull'}])
+    home.run('apply', 'cluster.yaml', '--auto-approve', '--max-replacements=0', code=3)
+    here = 'us-east-1' if sim.live_instances() else 'us-west-2'
+    failed = [i['instanceId'] for i in sim.live_instances(here) if i['instanceType'] == P4D]
+    sim.ok('TerminateInstances', region=here, **{f'InstanceId.{n}': id for n, id in enumerate(failed, 1)})
+    sim.knobs(capacity={'*': {f'{here}{zone}': 0 for zone in 'abcdef'}})
+    apply(home, 8)
+    assert len(sim.live_instances(here)) == 2
+
+
+@pytest.mark.parametrize('extra, moved', [('', 1), (', gang: true', 3)])
+def test_a_node_that_ends_while_it_starts_is_looked_for_elsewhere(sim, home, extra, moved):
+    """EC2 accepts a launch, and ends the instance while it is pending."""
+    write(home, 3, extra=extra)
+    sim.knobs(boot_ms=200, node_faults=[{'how': 'no-capacity', 'type': P4D, 'count': 1}])
+    said = apply(home)
+    assert f'train: us-east-1a has no {P4D} (Server.InsufficientInstanceCapacity), trying us-east-1b' in said.err
+    assert where(sim) == [('us-east-1a', 'on-demand')] * (3 - moved) + [('us-east-1b', 'on-demand')] * moved
+    no_changes(home)
+
+
+def test_a_node_that_ends_while_it_starts_and_cannot_be_had_elsewhere(sim, home):
+    write(home, 1, extra=', zones: [us-east-1a]')
+    sim.knobs(boot_ms=200, node_faults=[{'how': 'no-capacity', 'type': P4D, 'count': 9}],
+              capacity={'p4de.24xlarge': {'*': 0}})
+    said = apply(home, 3)
+    assert 'could not start aws.instance.train[0]: Server.InsufficientInstanceCapacity: EC2 ended the instance' \
+        in ' '.join(said.err.split())
+
+
+def user_data(sim, instance):
+    root = sim.ok('DescribeInstanceAttribute', InstanceId=instance['instanceId'], Attribute='userData')
+    return gzip.decompress(base64.b64decode(root.findtext('userData/value'))).decode()
+
+
+def head_zone(sim):
+    """Where the head is, with its address, which all workers know."""
+    (head,) = [i for i in sim.live_instances() if tags_of(i)['raygpu:pool'] == 'head']
+    (interface,) = [i for i in sim.world('us-east-1')['network_interfaces']
+                    if not i.get('attachment', {}).get('deleteOnTermination')]
+    assert interface['attachment']['instanceId'] == head['instanceId'], 'an address elsewhere is given back'
+    assert interface['availabilityZone'] == head['placement']['availabilityZone']
+    for instance in sim.live_instances():
+        assert instance['instanceId'] == head['instanceId'] or interface['privateIpAddress'] in user_data(sim, instance)
+    return head['placement']['availabilityZone']
+
+
+def test_the_head_moves_with_its_address(sim, home):
+    write(home)
+    sim.knobs(capacity={HEAD: {'us-east-1a': 0, 'us-east-1b': 0}})
+    said = home.run('plan', 'cluster.yaml')
+    assert 'If head cannot be had: us-east-1b, us-east-1c' in said.out
+    said = apply(home)
+    assert f'head: us-east-1a has no {HEAD} (InsufficientInstanceCapacity), trying us-east-1b' in said.err
+    assert head_zone(sim) == 'us-east-1c' and len(where(sim)) == 2
+    assert '6 added, 0 changed, 0 destroyed' in said.out
+    no_changes(home)
+
+
+def test_without_a_head_no_worker_is_created(sim, home):
+    write(home)
+    sim.knobs(capacity={HEAD: {'*': 0}})
+    said = apply(home, 3)
+    assert where(sim) == [] and not launches(home), 'scarce nodes do not wait for a head'
+    assert f'refused: {HEAD} in us-east-1a (InsufficientInstanceCapacity)' in ' '.join(said.err.split())
+    sim.knobs(capacity={HEAD: {'*': 0, 'us-east-1d': 1}})
+    apply(home)
+    assert head_zone(sim) == 'us-east-1d' and len(where(sim)) == 2
+    no_changes(home)
+
+
+def test_a_head_that_ends_while_it_starts_stays_where_its_workers_know_it(sim, home):
+    write(home)
+    sim.knobs(boot_ms=200, node_faults=[{'how': 'no-capacity', 'type': HEAD, 'count': 1}])
+    said = apply(home, 3)
+    assert 'could not start aws.instance.head: Server.InsufficientInstanceCapacity' in ' '.join(said.err.split())
+    assert len(where(sim)) == 2
+    apply(home)
+    assert head_zone(sim) == 'us-east-1a'
+
+
+def test_a_replaced_head_keeps_its_address(sim, home):
+    write(home)
+    apply(home)
+    zone = head_zone(sim)
+    home.write('cluster.yaml', home.read('cluster.yaml').replace('head: {', 'head: {disk: {size: 200GB}, '))
+    assert 'If head cannot be had' not in home.run('plan', 'cluster.yaml').out
+    sim.knobs(capacity={HEAD: {zone: 0}})
+    apply(home, 3)
+    sim.knobs(capacity={})
+    apply(home)
+    assert head_zone(sim) == zone
+
+
+def test_a_head_of_any_type_has_other_types(sim, home):
+    write(home)
+    home.write('cluster.yaml', home.read('cluster.yaml').replace(
+        'head: {instance_type: m5.2xlarge}', 'head: {accelerators: "T4:1", zones: [us-east-1b]}'))
+    said = home.run('plan', 'cluster.yaml').out
+    planned = re.search(r'head +(\S+)', said).group(1)
+    assert 'If head cannot be had: ' in said
+    sim.knobs(capacity={planned: {'*': 0}})
+    apply(home)
+    assert head_zone(sim) == 'us-east-1b'
+    no_changes(home)

@@ -5,12 +5,12 @@ import gzip
 import os
 import re
 import shutil
-import socket
 import sqlite3
 import subprocess
 import time
 
 import pytest
+from ports import free_port
 from program import Home, spec
 from sim_server import Sim
 
@@ -26,12 +26,6 @@ def completes(home, sim, nodes=3):
     home.apply()
     assert len(sim.live_instances()) == nodes
     home.run('plan', 'cluster.yaml', '--detailed-exitcode')
-
-
-def free_port():
-    with socket.socket() as s:
-        s.bind(('127.0.0.1', 0))
-        return s.getsockname()[1]
 
 
 def test_no_credentials(home):

@@ -133,6 +133,48 @@ def test_without_room_for_the_new_node_the_old_one_stays(sim, home):
     assert '~' not in home.run('state', 'list').out
 
 
+def test_max_surge_keeps_the_old_node_until_the_new_one_has_joined(sim, home):
+    write(home, extra=', ready_timeout: 2')
+    home.apply('cluster.yaml')
+    old = {i['instanceId'] for i in pool(sim)}
+    write(home, disk=120, extra=', ready_timeout: 2, replace: {max_surge: 1}')
+    sim.knobs(node_faults=[{'how': 'hang', 'type': 'g4dn*', 'count': 1, 'step': 'pull'}])
+    failed = home.run('apply', 'cluster.yaml', '--auto-approve', '--max-replacements=0', code=3)
+    assert '3 nodes of pool serve were not replaced' in ' '.join(failed.err.split())
+    assert len(old & {i['instanceId'] for i in pool(sim)}) == 3 and len(pool(sim)) == 4
+    # the next plan removes the first old node, but not before its successor has joined
+    home.run('apply', 'cluster.yaml', '--auto-approve', '--max-replacements=0', code=3)
+    assert 'aws.instance.serve~0[0]' in home.run('state', 'list').out
+    assert len(old & {i['instanceId'] for i in pool(sim)}) == 2 and len(pool(sim)) == 4
+    home.apply('cluster.yaml')
+    assert len(pool(sim)) == 3 and not old & {i['instanceId'] for i in pool(sim)}
+    assert '~' not in home.run('state', 'list').out
+    assert 'No changes.' in home.run('plan', 'cluster.yaml', '--detailed-exitcode', '--no-settle').out
+
+
+def test_max_surge_without_waiting_removes_the_old_node_when_the_new_one_runs(sim, home):
+    home.apply('cluster.yaml')
+    old = {i['instanceId'] for i in pool(sim)}
+    write(home, disk=120, extra=', replace: {max_surge: 1}')
+    sim.knobs(boot_ms=300, node_faults=[{'how': 'hang', 'type': 'g4dn*', 'count': 9, 'step': 'pull'}])
+    apply = home.start('apply', 'cluster.yaml', '--auto-approve', '--no-settle', '--no-wait')
+    assert fewest(sim, apply) == 3
+    assert apply.returncode == 0
+    assert len(pool(sim)) == 3 and not old & {i['instanceId'] for i in pool(sim)}
+
+
+@pytest.mark.parametrize('how', ['max_unavailable', 'max_surge'])
+def test_what_leaves_with_a_replaced_pool_goes_last(sim, home, how):
+    """A group that only the old nodes use: it is deleted when none of them is left."""
+    key = f', replace: {{{how}: 1}}'
+    home.write('cluster.yaml', spec(pools={'serve': 2}, pool_extra=key).replace(
+        'region: us-east-1', 'region: us-east-1, ssh_from: [10.0.0.0/8]'))
+    home.apply('cluster.yaml')
+    write(home, 2, disk=120, extra=key)
+    home.apply('cluster.yaml')
+    assert len(pool(sim)) == 2 and 'aws.security_group.ssh' not in home.run('state', 'list').out
+
+
 @pytest.mark.parametrize('requests', range(1, 10))
 def test_killed_while_a_new_node_is_made_first(sim, home, requests):
     """Whenever it is killed, the next apply ends with one node per address."""

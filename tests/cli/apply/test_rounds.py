@@ -1,5 +1,7 @@
 """Round trips in a row (tests/bench/README.md): requests that do not need another answer are sent together with
 it."""
+import itertools
+
 import pytest
 from program import Home, spec
 from rounds import Rounds
@@ -33,9 +35,13 @@ def test_a_first_plan_asks_everything_at_once(home, rounds):
 def test_an_apply_waits_only_for_what_it_names_in_its_next_request(home, rounds):
     plan, preflight, *rest = rounds.run(home, 'apply', 'cluster.yaml', '--auto-approve')
     assert 'DescribeImages' in plan and preflight == PREFLIGHT
-    assert rest == [['CreateSecurityGroup'], ['AuthorizeSecurityGroupIngress', 'DescribeSecurityGroups'],
-                    ['CreateNetworkInterface'], ['DescribeNetworkInterfaces'], ['RunInstances', 'RunInstances'],
-                    ['DescribeInstances'], ['GetConsoleOutput']]
+    *before, head, workers = rest[:6]
+    assert before == [['CreateSecurityGroup'], ['AuthorizeSecurityGroupIngress', 'DescribeSecurityGroups'],
+                      ['CreateNetworkInterface'], ['DescribeNetworkInterfaces']]
+    assert head == ['RunInstances'], 'workers know its address, which moves with it'
+    assert 'RunInstances' in workers, 'as soon as it is accepted, not when it runs'
+    waiting = [names for names, _ in itertools.groupby(rest[6:])]  # on a busy machine it looks more often
+    assert waiting[-1] == ['GetConsoleOutput'] and len(waiting) <= 2
 
 
 def test_a_plan_without_changes_takes_one_round(home, rounds):

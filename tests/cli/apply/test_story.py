@@ -1,5 +1,6 @@
 """A cluster's whole life over real HTTP against raygpu-sim: plan, apply, nothing to do, tamper, drift, repair,
 shrink, destroy; and what it costs in API calls."""
+import glob
 import json
 import os
 import re
@@ -9,7 +10,7 @@ import pytest
 from program import Home, spec
 from sim_server import Sim, tags_of
 
-RESEARCH = {'train': ('A100:8', 2), 'legacy': ('V100:4', 2), 'serve': ('T4:1', 3)}
+RESEARCH = {'train': ('A100:8', 2), 'legacy': ('V100-32GB:8', 2), 'serve': ('T4:1', 3)}
 
 
 @pytest.fixture
@@ -49,7 +50,7 @@ def test_plan_shows_everything_and_touches_nothing(sim, home):
                     'raygpu.secret.ray_token'):
         assert f'  # {address} will be created\n' in result.out
     assert 'Plan: 11 to add, 0 to change, 0 to destroy.' in result.out
-    assert re.search(r'A100 0 -> 16.*V100 0 -> 8.*T4 0 -> 3', result.out)
+    assert re.search(r'A100 0 -> 16.*V100 0 -> 16.*T4 0 -> 3', result.out)
     assert mutating(sim) == 0
     assert not os.path.exists(home.state)
 
@@ -116,7 +117,7 @@ def test_the_head_keeps_its_address_when_it_is_replaced(sim, home):
 
 
 def test_four_launches_for_301_nodes_and_pages_for_a_plan(sim, home):
-    pools = {'a': ('A100:8', 100), 'b': ('V100:4', 100), 'c': ('T4:1', 100)}
+    pools = {'a': ('A100:8', 100), 'b': ('V100-32GB:8', 100), 'c': ('T4:1', 100)}
     home.write('cluster.yaml', spec(pools=pools))
     home.apply()
     assert len(sim.live_instances()) == 301
@@ -293,7 +294,9 @@ def test_several_clusters_in_one_state(sim, home):
 def test_a_second_writer_is_locked_out(sim, home):
     sim.knobs(latency_ms=400)
     first = home.start('apply', 'cluster.yaml', '--auto-approve')
-    time.sleep(1.0)
+    while not glob.glob(home.path('.raygpu/*.lock')):
+        time.sleep(0.02)
+    time.sleep(0.2)
     second = home.run('apply', 'cluster.yaml', '--auto-approve', code=5)
     assert 'state.locked' in second.err and str(first.pid) in second.err
     home.run('plan', 'cluster.yaml', code=None)  # readers never wait for the lock

@@ -171,6 +171,8 @@ def test_types_without_efa_are_refused_with_the_reason(sim, home):
     sim.counters_reset()
     home.write('cluster.yaml', cluster('T4:1'))
     assert 'g4dn.8xlarge' in home.run('offers', 'cluster.yaml').out, 'the smallest one with EFA'
+    home.write('raygpu.yaml', 'catalog: {instance_types: {aws: {p3.8xlarge: '
+               '{vcpus: 32, memory: 244GiB, accelerators: V100-16GB:4}}}}\n')
     home.write('cluster.yaml', cluster('V100-16GB:4'))
     said = home.run('validate', 'cluster.yaml', code=4)
     text = ' '.join(said.err.split())

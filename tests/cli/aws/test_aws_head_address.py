@@ -1,4 +1,7 @@
 """`public_ip: true` of the head: a public address on the interface that survives the head."""
+import time
+
+import pytest
 from program import spec
 from sim_server import tags_of
 
@@ -92,6 +95,63 @@ def test_a_lost_answer_makes_no_second_interface(sim, home):
     ours = [i for i in sim.world('us-east-1')['network_interfaces']
             if tags_of(i).get('raygpu:kind') == 'aws.network_interface']
     assert len(ours) == 1 and head(sim)['ipAddress']
+    no_changes(home)
+
+
+def changes(sim):
+    return sim.counters()['actions'].get('ModifyNetworkInterfaceAttribute', {'requests': 0})['requests']
+
+
+@pytest.mark.parametrize('options', [(), ('--no-wait',)])
+def test_a_detached_interface_that_forgets_it_gets_it_in_the_same_apply(sim, home, options):
+    sim.knobs(detached_public_ip=0)
+    home.write('cluster.yaml', cluster())
+    said = home.apply('cluster.yaml', *options)
+    address = head(sim)['ipAddress']
+    assert address in home.run('output', 'head_public_address').out
+    assert 'Resources: 5 added, 0 changed' in said.out, said
+    assert changes(sim) == 2
+    no_changes(home)
+    # a new head on the same interface
+    home.write('cluster.yaml', cluster(head='m5.4xlarge'))
+    home.apply('cluster.yaml', '--no-settle', *options)
+    assert head(sim)['ipAddress']
+    no_changes(home)
+
+
+def test_nothing_is_sent_again_where_it_holds(sim, home):
+    home.write('cluster.yaml', cluster())
+    home.apply()
+    assert changes(sim) == 1
+
+
+def test_a_refusal_is_told_and_the_next_apply_mends_it(sim, home):
+    sim.knobs(detached_public_ip=0)
+    home.write('cluster.yaml', cluster())
+    sim.fault(action='ModifyNetworkInterfaceAttribute', when='before', status=403, code='UnauthorizedOperation',
+              skip=1, count=1)
+    said = home.apply(code=3)
+    assert 'could not update aws.network_interface.head' in said.err, said
+    plan = home.run('plan', 'cluster.yaml', '--detailed-exitcode', '--no-settle', code=2)
+    assert 'public_ip' in plan.out and 'Plan: 0 to add, 1 to change, 0 to destroy.' in plan.out, plan
+    home.apply('cluster.yaml', '--no-settle')
+    assert head(sim)['ipAddress']
+    no_changes(home)
+
+
+def test_a_kill_before_it_is_set_again(sim, home):
+    sim.knobs(detached_public_ip=0)
+    home.write('cluster.yaml', cluster())
+    sim.fault(action='ModifyNetworkInterfaceAttribute', when='before', status=500, code='InternalError', skip=1)
+    process = home.start('apply', 'cluster.yaml', '--auto-approve')
+    while changes(sim) < 2 and process.poll() is None:
+        time.sleep(0.01)
+    process.kill()
+    process.communicate()
+    sim.faults_clear()
+    home.apply('cluster.yaml')
+    assert head(sim)['ipAddress']
+    assert len([i for i in sim.live_instances()]) == 2
     no_changes(home)
 
 

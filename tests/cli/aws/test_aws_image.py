@@ -36,6 +36,6 @@ def test_the_driver_of_an_image_is_held_against_the_gpu(tmp_path):
         images = sim.ok('DescribeImages', {'Filter.1.Name': 'name',
                                            'Filter.1.Value.1': '* OSS Nvidia Driver GPU AMI (Ubuntu 22.04) *'})
         image = images.find('.//imageId').text
-        home.write('cluster.yaml', spec(pools={'train': ('V100:4', 1)}, pool_extra=f', image: {image}'))
+        home.write('cluster.yaml', spec(pools={'train': ('V100-32GB:8', 1)}, pool_extra=f', image: {image}'))
         said = home.run('plan', 'cluster.yaml', code=4)
         assert '[compat.open-driver]' in said.err and "NVIDIA's open kernel modules" in ' '.join(said.err.split()), said

@@ -210,3 +210,76 @@ def test_who_waits_for_quota_is_only_warned(home, sim):
     assert not sim.live_instances() and home.apply(code=8)
     said = home.apply('cluster.yaml', '--capacity-timeout', '1s', code=None)
     assert said.code != 8 and 'Warning: the plan adds 192 vCPUs' in words(said) and sim.live_instances()
+
+
+def test_types_that_share_the_quota_are_no_way_out(home, sim):
+    """p4d and p4de have 96 vCPUs each, under one quota; g6e is under another."""
+    sim.knobs(quotas={'L-417A185B': 95})
+    text = spec(pools={'train': ('A100-40GB:8', 1)})
+
+    def plan(accelerators, code):
+        home.write('cluster.yaml', text.replace('"A100-40GB:8"', accelerators))
+        return words(home.run('plan', 'cluster.yaml', code=code))
+
+    exceeded = 'the plan adds 96 vCPUs, but of the quota "Running On-Demand P instances" of 95'
+    assert f'Error: {exceeded}' in plan('["A100-40GB:8", "A100-80GB:8"]', 8)
+    assert f'Warning: {exceeded}' in plan('["A100-40GB:8", "L40S:8"]', 0)
+
+
+# --- images in Amazon ECR -------------------------------------------------------------------
+
+ECR = '123456789012.dkr.ecr.us-east-1.amazonaws.com/team/ray'
+LOG_IN, PULL = 'ecr:GetAuthorizationToken', 'ecr:BatchGetImage'
+
+
+def write_ecr(home, registry=ECR, extra=''):
+    home.write('cluster.yaml', spec(pools={'serve': 1}).replace('us-east-1}', f'us-east-1, instance_profile: ray{extra}}}')
+               .replace('rayproject/ray:2.52.0-py311-cu121', f'{registry}:2.52.0-py311-gpu'))
+
+
+@pytest.mark.parametrize('denies,severity,action', [
+    ({}, None, None),
+    ({LOG_IN: 'implicitDeny'}, 'Error', LOG_IN),
+    ({LOG_IN: 'explicitDeny', PULL: 'explicitDeny'}, 'Error', LOG_IN),
+    ({PULL: 'explicitDeny'}, 'Error', PULL),
+    ({PULL: 'implicitDeny'}, 'Warning', PULL),
+])
+def test_the_role_of_the_nodes_may_pull_their_image(home, sim, denies, severity, action):
+    sim.knobs(role_denies=denies)
+    write_ecr(home)
+    said = home.run('plan', 'cluster.yaml', code=7 if severity == 'Error' else 0)
+    if severity:
+        assert (f'{severity}: the nodes cannot pull {ECR}:2.52.0-py311-gpu: the role ray of their instance profile '
+                f'is not allowed {action} ') in words(said)
+        assert 'cluster.yaml:3:' in said.err
+    else:
+        assert 'Error' not in said.err and 'checked' not in said.err
+    assert said.err.count('cannot pull') == (1 if severity else 0)
+    home.run('plan', 'cluster.yaml', '--skip-preflight')
+
+
+def test_the_simulator_is_asked_only_about_images_that_the_role_pulls(home, sim):
+    sim.knobs(role_denies={LOG_IN: 'implicitDeny', PULL: 'implicitDeny'})
+    write_ecr(home, 'docker.io/rayproject/ray')
+    home.run('plan', 'cluster.yaml')
+    assert not {'SimulatePrincipalPolicy', 'DescribeVpcEndpoints'} & set(sim.counters()['actions'])
+
+
+def test_a_simulator_that_may_not_be_asked_is_a_note(home, sim):
+    sim.fault(action='SimulatePrincipalPolicy', status=403, code='AccessDenied', message='not you', count=0)
+    write_ecr(home)
+    said = home.run('plan', 'cluster.yaml')
+    assert said.err.count('Note: not everything could be checked beforehand') == 1
+    assert 'pulling from Amazon ECR: SimulatePrincipalPolicy: not you' in said.err
+
+
+@pytest.mark.parametrize('services,region,ok', [
+    (['ecr.api', 'ecr.dkr', 's3'], 'us-east-1', True),
+    (['ecr.api', 'ecr.dkr'], 'us-east-1', False),
+    (['ecr.api', 'ecr.dkr', 's3'], 'eu-west-1', False),
+])
+def test_endpoints_of_the_registry_are_a_way(home, sim, services, region, ok):
+    sim.knobs(egress={'*': 'none'}, vpc_endpoints=services)
+    write_ecr(home, ECR.replace('us-east-1', region))
+    said = home.run('plan', 'cluster.yaml', code=0 if ok else 1)
+    assert ('has no default route' in words(said)) == (not ok)

@@ -1,13 +1,15 @@
 """Pools with `market: spot`: the plan, the requests to EC2, and what happens to nodes that EC2 reclaims."""
+import itertools
 import os
 import re
+
 import pytest
-from program import spec
+from program import Home, spec
 from sim_server import tags_of
 
 SPOT = ', market: spot'
 # prices.csv: the highest spot price of g4dn.xlarge in us-east-1, and its on-demand price
-SPOT_PRICE, ON_DEMAND_PRICE = 215800, 526000
+SPOT_PRICE, ON_DEMAND_PRICE = 204300, 526000  # of use1-az6, which is us-east-1a here
 
 
 @pytest.fixture
@@ -47,7 +49,7 @@ def no_changes(home, *more):
 def test_a_plan_says_spot_and_what_it_costs(home):
     said = home.run('plan', 'cluster.yaml', '--detailed-exitcode', code=2)
     assert re.search(r'\+ market += "spot"\n', said.out)
-    assert 'of it on-demand $0.00 -> $0.38, spot $0.00 -> $0.43' in said.out
+    assert 'of it on-demand $0.00 -> $0.38, spot $0.00 -> $0.41' in said.out
     assert 'spot prices move: counted as they were last seen' in said.out
     bought = markets(home.run('plan', 'cluster.yaml', '--json').json())
     assert bought['spot']['microusd_hour'] == 2 * SPOT_PRICE and bought['spot']['nodes'] == 2
@@ -64,6 +66,9 @@ def test_ec2_is_asked_for_one_time_spot_instances(sim, home):
             for r in requests(sim)} == {('active', 'one-time', '0.3', 'terminate')}
     sent = [call for call in home.read('trace.jsonl').split('\n') if 'Action=RunInstances' in call and 'DryRun' not in call]
     asked = [call for call in sent if 'InstanceMarketOptions.' in call]
+    for request in requests(sim):
+        tags = {t.findtext('key'): t.findtext('value') for t in request.findall('tagSet/item')}
+        assert tags['raygpu:cluster'] == 'research' and tags['raygpu:pool'] == 'serve', 'as policies on tags require'
     assert len(sent) == 2 and len(asked) == 1, 'the head is not spot'
     for word in ('MarketType=spot', 'SpotOptions.MaxPrice=0.3&', 'SpotOptions.SpotInstanceType=one-time',
                  'SpotOptions.InstanceInterruptionBehavior=terminate'):
@@ -116,6 +121,23 @@ def test_another_limit_replaces_the_nodes(home):
     assert '\n          because of market.spot.max_price "0.5" -> ""\n' in said.out
 
 
+@pytest.mark.parametrize('replacements', ['3', '0'])
+def test_a_node_that_is_reclaimed_before_it_joins_ray(sim, tmp_path, replacements):
+    """EC2 goes on to answer with its console, but apply does not wait for its time limit."""
+    home = Home(tmp_path, sim.env())
+    sim.knobs(join_ms=3600000)
+    write(home, 2, SPOT)
+    process = home.start('apply', 'cluster.yaml', '--auto-approve', '--max-replacements', replacements)
+    before = list(itertools.takewhile(lambda line: 'Ray: head 0 of 1' not in line, process.stderr))
+    lost = sim.reclaim(count=1, notice_ms=0)
+    sim.knobs(join_ms=0)
+    _, err = process.communicate(timeout=120)
+    assert 'did not join Ray: its machine is gone' in err, ''.join(before) + err
+    assert process.returncode == (3 if replacements == '0' else 0), err
+    home.apply()
+    assert len(pool(sim)) == 2 and lost[0] not in {i['instanceId'] for i in pool(sim)}
+
+
 def test_a_reclaimed_node_is_drift_and_made_again(sim, home):
     home.apply()
     lost, kept = (i['instanceId'] for i in pool(sim))
@@ -135,7 +157,7 @@ def test_a_limit_below_the_price_of_the_day(sim, home):
     """A warning at plan time, because the catalog's price is old; EC2's own message at apply time."""
     named(home, 0.1)
     said = home.run('plan', 'cluster.yaml')
-    assert '[fit.above-max-price]' in said.err and 'g4dn.xlarge cost 0.2158 on spot' in said.err
+    assert '[fit.above-max-price]' in said.err and 'g4dn.xlarge cost 0.2043 on spot' in said.err
     sim.knobs(spot_prices={'g4dn.xlarge': 0.2})
     said = home.apply(code=3)
     assert 'SpotMaxPriceTooLow' in said.err and 'raise it' in said.err
@@ -150,8 +172,9 @@ def test_a_limit_below_the_price_of_the_day(sim, home):
 def test_spot_has_a_quota_of_its_own(sim, home):
     """L-3819A6DF: vCPUs of G and VT on spot; g4dn.xlarge has 4."""
     sim.knobs(quotas={'L-3819A6DF': 0})
-    said = home.apply(code=3)
+    said = home.run('plan', 'cluster.yaml', code=8)
     assert '"All G and VT Spot Instance Requests" of 0' in ' '.join(said.err.split())
+    said = home.apply('cluster.yaml', '--skip-preflight', code=3)
     assert 'MaxSpotInstanceCountExceeded' in said.err and 'All Spot Instance Requests of this family' in said.err
     assert pool(sim) == [] and len(pool(sim, 'head')) == 1
     sim.knobs(quotas={'L-3819A6DF': 8})
@@ -172,7 +195,7 @@ def test_a_lost_state_knows_the_market_again(sim, home):
     os.unlink(home.state)
     home.run('state', 'rebuild', 'cluster.yaml')
     no_changes(home)
-    assert 'spot $0.43' in home.run('plan', 'cluster.yaml', '--verbose').out
+    assert 'spot $0.41' in home.run('plan', 'cluster.yaml', '--verbose').out
 
 
 def test_policy_and_head(sim, home):
@@ -187,9 +210,9 @@ def test_policy_and_head(sim, home):
 
 def test_no_price_seen_is_no_price(home):
     """The catalog has no spot price of a p3 in us-east-1; its on-demand price is not used instead."""
-    home.write('cluster.yaml', spec(pools={'serve': ('V100:1', 1)}, pool_extra=SPOT))
+    home.write('cluster.yaml', spec(pools={'serve': ('V100-32GB:8', 1)}, pool_extra=SPOT))
     said = home.run('plan', 'cluster.yaml')
-    assert 'no spot price is known for p3.2xlarge in us-east-1' in said.err
+    assert 'no spot price is known for p3dn.24xlarge in us-east-1' in said.err
     bought = markets(home.run('plan', 'cluster.yaml', '--json').json())
     assert bought['spot'] == {'nodes': 1, 'microusd_hour': 0, 'unpriced': 1}
 

@@ -112,7 +112,7 @@ def test_each_partition_has_its_names(tmp_path, region, partition, suffix):
     tags = {'ssm:resourceTag/raygpu:cluster': 'research'}
     assert allows(start, 'ssm:StartSession', f'arn:{partition}:ec2:{region}:{ACCOUNT}:instance/i-1', tags)
     assert not allows(start, 'ssm:StartSession', f'arn:{partition}:ec2:{region}:{ACCOUNT}:instance/i-1', {})
-    assert 'known: plan, apply, import, rebuild, connect' in home.run('iam', '--for', 'lunch', code=None).err
+    assert 'known: plan, apply, import, rebuild, offers, connect' in home.run('iam', '--for', 'lunch', code=None).err
     assert 'unknown --with "x"' in home.run('iam', '--with', 'x', code=None).err
 
 
@@ -128,3 +128,25 @@ def test_the_evaluator_knows_a_no():
         allows({'Statement': [{**one['Statement'][0], 'Condition': {'ArnLike': {'a': 'b'}}}]}, *good)
     assert Needs({'service': 'ec2', 'action': 'DescribeVpcs', 'region': 'us-east-1', 'params': {}, 'resources': []}).find() == [
         ('ec2:DescribeVpcs', '*', {})]
+
+
+def test_the_policy_covers_every_place_of_any_of(home):
+    """Once, also what both places have in common; other providers are only mentioned."""
+    home.write('cluster.yaml', spec().replace(
+        'provider: {name: aws, region: us-east-1}',
+        'provider: {any_of: [{name: aws, region: us-east-1, key_name: mine}, {name: aws, region: us-west-2, vpc: vpc-1}]}'))
+    statements = {one['Sid']: one for one in policy(home, '--account', ACCOUNT)['Statement']}
+    launch = statements['LaunchFrom']['Resource']
+    assert len(launch) == len(set(launch))
+    assert {f'arn:aws:ec2:{region}::image/*' for region in ('us-east-1', 'us-west-2')} < set(launch)
+    assert f'arn:aws:ec2:us-east-1:{ACCOUNT}:key-pair/mine' in launch
+    assert not [arn for arn in launch if 'us-west-2' in arn and 'key-pair' in arn]
+    assert f'arn:aws:ec2:us-west-2:{ACCOUNT}:vpc/vpc-1' in statements['MakeInTheNetwork']['Resource']
+    assert statements['Read']['Resource'] == '*'
+
+
+def test_places_of_other_providers_are_mentioned(home):
+    home.write('cluster.yaml', spec().replace(
+        'provider: {name: aws, region: us-east-1}',
+        'provider: {any_of: [{name: aws, region: us-east-1}, {name: gcp, region: us-central1}]}'))
+    assert 'the policy does not cover gcp' in home.run('iam', 'cluster.yaml').err

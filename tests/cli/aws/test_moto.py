@@ -197,3 +197,52 @@ def test_whole_story(moto, home):
     assert f'Destroy complete! Resources: {MADE - 2} destroyed.' in destroyed.out
     assert moto.left() == []
     assert home.run('state', 'list', '--cluster', 'research').out == ''
+
+
+@pytest.fixture
+def running(moto, home):
+    complete(home)
+    return home
+
+
+def test_consoles_and_status_checks(moto, running):
+    """moto has one console for all: no report of raygpu is in it, so no node is called unhealthy."""
+    assert 'Linux version' in running.run('logs', 'aws.instance.head').out
+    drift = running.run('drift', 'cluster.yaml')
+    assert drift.out.startswith('No drift.') and 'cannot see' not in ' '.join(drift.err.split()), drift
+
+
+def test_foreign_tags_stay(moto, running):
+    node = moto.instances()['serve'][0].findtext('instanceId')
+    moto.ok('CreateTags', {'ResourceId.1': node, 'Tag.1.Key': 'CostCenter', 'Tag.1.Value': '42'})
+    assert running.run('drift', 'cluster.yaml', '--no-settle').out.startswith('No drift.')
+    running.write('cluster.yaml', running.read('cluster.yaml').replace('{team: ml}', '{team: vision}'))
+    running.apply('cluster.yaml', '--no-settle')
+    found = {i.findtext('instanceId'): tags(i) for i in moto.instances()['serve']}
+    assert (found[node]['CostCenter'], found[node]['team']) == ('42', 'vision')
+
+
+def test_route_tables_of_another_hand(moto, home):
+    """Without its NAT gateway the main table has no default route, and with an internet gateway only public addresses go out."""
+    main = {'Filter.1.Name': 'association.main', 'Filter.1.Value.1': 'true'}
+    vpc = moto.ok('DescribeVpcs', {'Filter.1.Name': 'is-default', 'Filter.1.Value.1': 'true'}).findtext('vpcSet/item/vpcId')
+    table = moto.ok('DescribeRouteTables', {**main, 'Filter.2.Name': 'vpc-id', 'Filter.2.Value.1': vpc}).findtext(
+        'routeTableSet/item/routeTableId')
+    everywhere = {'RouteTableId': table, 'DestinationCidrBlock': '0.0.0.0/0'}
+    moto.ok('DeleteRoute', everywhere)
+    said = ' '.join(home.run('plan', 'cluster.yaml', code=1).err.split())
+    assert f'cannot load their container image: route table {table} of subnet' in said and 'has no default route' in said
+    gateway = moto.ok('CreateInternetGateway').findtext('internetGateway/internetGatewayId')
+    moto.ok('AttachInternetGateway', {'InternetGatewayId': gateway, 'VpcId': vpc})
+    moto.ok('CreateRoute', {**everywhere, 'GatewayId': gateway})
+    said = ' '.join(home.run('plan', 'cluster.yaml', code=1).err.split())
+    assert 'goes out by an internet gateway, and they have no public address' in said
+    home.write('cluster.yaml', home.read('cluster.yaml').replace('image: ami-', 'public_ip: true, image: ami-'))
+    plan = home.run('plan', 'cluster.yaml', '--detailed-exitcode', code=2)
+    assert 'cannot load' not in plan.err
+
+
+def test_what_moto_does_not_have_is_a_note(moto, home):
+    """It has no vCPU quotas of EC2 and no policy simulator."""
+    said = ' '.join(home.run('plan', 'cluster.yaml').err.split())
+    assert 'Note: not everything could be checked beforehand' in said and 'vCPU quotas: GetServiceQuota' in said

@@ -11,6 +11,7 @@ import shutil
 import stat
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import jsonschema
@@ -316,9 +317,13 @@ class Node:
 
     def reports(self):
         """What raygpu reads: (state, {key: value}) of each line."""
-        lines = self.console.read_text().splitlines()
-        assert lines == [line for line in (self.folder / 'var/log/raygpu/boot.log').read_text().splitlines()
-                         if line.startswith('raygpu: v1 ')]
+        for _ in range(500):  # a script that runs is between the two, now and then
+            lines = self.console.read_text().splitlines()
+            log = (self.folder / 'var/log/raygpu/boot.log').read_text().splitlines()
+            if lines == (logged := [line for line in log if line.startswith('raygpu: v1 ')]):
+                break
+            time.sleep(0.02)
+        assert lines == logged
         words = [shlex.split(line) for line in lines]
         assert all(w[:2] == ['raygpu:', 'v1'] and w[-1] == 'end' for w in words), lines
         return [(w[2], dict(pair.split('=', 1) for pair in w[3:-1])) for w in words]
@@ -498,6 +503,7 @@ def test_each_step_is_reported(tmp_path):
     boot = Path('/proc/sys/kernel/random/boot_id').read_text()[:8]
     assert {said['boot'] for _, said in got} == {boot}
     said = dict(got)
+    assert said['gpus']['gpu'].split(',') == [nvidia_smi.uuid(i) for i in range(8)] and said['gpus']['seen'] == '8'
     assert said['joined'] == {'boot': boot, 'step': 'ray', 'instance': 'i-0123', 'gpus': '8', 'driver': '550.90.07'}
     assert said['failed'] == {'boot': boot, 'step': 'ray', 'code': '0', 'reason': 'the container ended with status 0'}
 
@@ -547,3 +553,10 @@ def test_a_console_that_cannot_be_written_stops_nothing(tmp_path):
     status, said = node.start()
     assert status == 0, said
     assert (node.folder / 'docker.args').exists()
+
+
+def test_gpus_that_are_too_new_for_the_default_image_get_another_cuda(tmp_path):
+    path = spec_file(tmp_path, pools='  new: {instance_type: p6-b200.48xlarge, nodes: 1}\n  old: {accelerators: T4, nodes: 1}')
+    conf = {n['pool']: files_of(t)['/etc/raygpu/node.conf'][1] for n, t in groups_of(fit(path))}
+    assert 'rayproject/ray:2.52.0-py311-cu128' in conf['new']
+    assert 'rayproject/ray:2.52.0-py311-cu121' in conf['old'] and 'rayproject/ray:2.52.0-py311-cu121' in conf['head']

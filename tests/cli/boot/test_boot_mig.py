@@ -194,7 +194,7 @@ def refusal(tmp_path, pool):
 
 
 @pytest.mark.parametrize('pool,code,said', [
-    ('{accelerators: "V100:4", nodes: 1, share: {mig: 1g.5gb}}', 'fit.mig-unsupported', 'V100'),
+    ('{accelerators: "V100-32GB:8", nodes: 1, share: {mig: 1g.5gb}}', 'fit.mig-unsupported', 'V100'),
     ('{accelerators: "T4:1", nodes: 1, share: {mig: 1g.5gb}}', 'fit.mig-unsupported', 'T4'),
     ('{accelerators: "A100-80GB:8", nodes: 1, share: {mig: 1g.5gb}}', 'fit.mig-profile', 'A100-80GB'),
     ('{accelerators: "A100:8", nodes: 1, share: {mig: 3g.40gb}}', 'fit.mig-profile', 'A100-40GB'),
@@ -216,5 +216,5 @@ def test_refusals_say_what_would_do(tmp_path):
     assert '1g.10gb (7)' in small['detail'] and '7g.80gb (1)' in small['detail']
     large = refusal(tmp_path, '{accelerators: "A100:8", nodes: 1, share: {mig: 3g.40gb}}')
     assert large['hint'] == 'did you mean `3g.20gb`?'
-    old = refusal(tmp_path, '{accelerators: "V100:4", nodes: 1, share: {mig: 1g.5gb}}')
+    old = refusal(tmp_path, '{accelerators: "V100-32GB:8", nodes: 1, share: {mig: 1g.5gb}}')
     assert 'time_slices' in old['hint']

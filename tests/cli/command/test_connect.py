@@ -10,6 +10,7 @@ import time
 from http.server import BaseHTTPRequestHandler, HTTPServer
 
 import pytest
+from ports import free_port
 from program import IMAGE
 
 FORWARDER = f'''#!{sys.executable}
@@ -58,11 +59,6 @@ class Dashboard(BaseHTTPRequestHandler):
 
     def log_message(self, *_):
         pass
-
-
-def free_port():
-    with socket.create_server(('127.0.0.1', 0)) as s:
-        return s.getsockname()[1]
 
 
 SPEC = f'''cluster: research

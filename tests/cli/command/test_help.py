@@ -49,7 +49,8 @@ def test_the_exit_codes_of_all_commands_stand_in_one_place():
 
 def test_a_subcommand_has_a_line_and_help_of_its_own():
     whole, mv = run('state', '-h'), run('state', 'mv', '-h')
-    assert subcommands('state') == ['list', 'show', 'rm', 'mv', 'pull', 'push', 'orphans', 'rebuild']
+    assert subcommands('state') == ['list', 'show', 'rm', 'mv', 'hardware', 'forget-hardware', 'pull', 'push',
+                                    'migrate', 'rekey', 'orphans', 'rebuild', 'unlock']
     assert mv.startswith('Usage: raygpu state mv [OPTIONS] SRC DST\n')
     assert 'KIND.NAME[INDEX]' in mv and 'KIND.NAME[INDEX]' not in whole
     assert '--dry-run                only show' in mv and '--redact' not in mv

@@ -2,6 +2,7 @@
 destroys the cluster there. Two regions of raygpu-sim, each candidate with its own endpoint."""
 import json
 import os
+import re
 
 import pytest
 from program import IMAGE, ROOT, Home
@@ -54,7 +55,7 @@ def test_the_cheapest_place_is_chosen_kept_and_left_without_a_trace(sim, home):
     write(home, sim, [DEAR, EAST, WEST])
     said = home.run('plan', 'cluster.yaml')
     assert f'Place: aws {EAST}, cheapest of 3 candidates\n       $1.44 per hour, prices of' in said.out
-    assert f'aws {DEAR} $1.71 per hour' in said.out
+    assert f'aws {DEAR} $1.71* per hour' in said.out
     home.run('plan', 'cluster.yaml', '--out', 'p.json')
     assert f'Place: aws {EAST}, cheapest of 3' in home.run('show', 'p.json').out
     choice = place(json.loads(home.read('p.json')))
@@ -80,15 +81,56 @@ def test_a_price_that_one_place_lacks_is_estimated(sim, home):
     assert 'aws ap-southeast-4 about $1.44 per hour' in said
 
 
+def test_what_has_no_price_anywhere_is_not_cheapest(home):
+    home.write('raygpu.yaml', 'catalog: {instance_types: {aws: {zz.large: {vcpus: 2, memory: 8GiB}}}}\n')
+    home.write('cluster.yaml', 'cluster: s\nprovider: {any_of: [{name: aws, region: us-east-1}, {name: aws, region: us-west-2}]}\n'
+               'ray: {version: 2.52.0, python: "3.11"}\nhead: {instance_type: zz.large}\n'
+               'pools:\n  t: {instance_type: zz.large, nodes: 2}\n')
+    said = home.run('fit', 'cluster.yaml')
+    assert 'cheapest' not in said.err and '$0.00' not in said.err + said.out
+    assert 'the first of 2 candidates without known prices, at an unknown price' in unwrapped(said.err)
+    assert said.out.count('unknown') == 6 and '>=' not in said.out
+
+
 def test_the_reason_names_what_decided(sim, home):
     """eu-west-1 costs less and emits less, but lacks the accelerators that the spec lists first."""
     home.write('cluster.yaml', (ROOT / 'examples/any-of.yaml').read_text())
     said = unwrapped(home.run('fit', 'cluster.yaml').err)
     assert ('aws us-west-2 would be chosen, best balance of price and carbon of the 2 of 3 candidates with the '
             'accelerators listed first, at $57.38 per hour') in said
+    assert 'aws eu-west-1: $50.21 per hour, but its accelerators are listed later' in said
     home.write('cluster.yaml', home.read('cluster.yaml').replace('    - {name: aws, region: us-east-1}\n', ''))
     assert 'the only one of 2 candidates with the accelerators listed first' in unwrapped(
         home.run('fit', 'cluster.yaml').err)
+
+
+def test_a_place_within_the_budget_is_chosen(sim, home):
+    """The one with the accelerators listed first costs more than the budget allows; then both do."""
+    example = (ROOT / 'examples/any-of.yaml').read_text().replace('    - {name: aws, region: us-east-1}\n', '')
+    assert 'budget' not in example
+    home.write('cluster.yaml', example + 'budget: {hourly_usd: 55}\n')
+    said = unwrapped(home.run('fit', 'cluster.yaml').err)
+    assert 'aws eu-west-1 would be chosen, the only one of 2 candidates that has everything within the budget' in said
+    assert re.search(r'aws us-west-2: the cluster would cost \$57\.\d+ per hour; the budget is \$55', said), said
+    report = home.run('offers', 'cluster.yaml', '--json').json()['place']
+    assert report['region'] == 'eu-west-1' and 'the budget is $55' in report['candidates'][0]['rejected']
+    home.write('cluster.yaml', example + 'budget: {hourly_usd: 40}\n')
+    said = unwrapped(home.run('fit', 'cluster.yaml', code=None).err)
+    assert 'aws us-west-2 would be chosen' in said and 'budget.exceeded' in said, 'all are above it: that is for the plan'
+
+
+def test_a_budget_of_a_pool_decides_between_places(sim, home):
+    """The place that emits less is above the budget of a pool; --override-budget chooses as without one."""
+    write(home, sim, [DEAR, EAST], extra='optimize: carbon\n')
+    first = place(home.run('plan', 'cluster.yaml', '--json').json())
+    dearer = max(first['candidates'], key=lambda c: c['microusd_hour'])
+    assert first['region'] == dearer['region'], 'what emits less costs more here'
+    write(home, sim, [DEAR, EAST], extra='optimize: carbon\nbudget: {pools: {serve: {hourly_usd: 1.06}}}\n')
+    chosen = place(home.run('plan', 'cluster.yaml', '--json').json())
+    assert chosen['region'] != first['region']
+    assert 'pool serve would cost' in next(c['rejected'] for c in chosen['candidates'] if c['region'] == first['region'])
+    kept = place(home.run('plan', 'cluster.yaml', '--json', '--override-budget', 'greener').json())
+    assert kept['region'] == first['region']
 
 
 def test_a_place_stays_when_another_is_better(sim, home):
@@ -199,7 +241,7 @@ def test_validate_and_offers_compare_the_candidates(sim, home):
     said = home.run('validate', 'cluster.yaml')
     assert f'3 nodes in aws {EAST}' in said.out and f'today aws {EAST} would be chosen' in unwrapped(said.err)
     text = home.run('offers', 'cluster.yaml').out
-    assert 'the whole cluster: 3 candidates' in text and 'best: cheapest of 2 candidates' in text
+    assert 'the whole cluster: 3 candidates' in text and 'chosen: cheapest of 2 candidates' in text
     assert 'rejected: there is no provider "nocloud"' in text
     report = home.run('offers', 'cluster.yaml', '--json').json()
     assert report['place']['region'] == EAST
@@ -253,3 +295,17 @@ def test_carbon_and_order(sim, home):
     for places in ([EAST, WEST], [WEST, EAST]):
         write(home, sim, places, head='accelerators: T4')
         assert f'Place: aws {places[0]}, cheapest of 2' in home.run('plan', 'cluster.yaml').out
+
+
+def test_a_cheaper_place_that_lost_says_why(home):
+    """g4dn.xlarge: 0.526 in us-east-1, more in eu-north-1, where the grid emits far less."""
+    home.write('cluster.yaml', 'cluster: research\nprovider: {any_of: [{name: aws, region: us-east-1}, '
+               '{name: aws, region: eu-north-1}]}\n'
+               'ray: {version: 2.52.0, python: "3.11"}\noptimize: carbon\nhead: {instance_type: m5.2xlarge}\n'
+               'pools:\n  w: {accelerators: T4, nodes: 2}\n')
+    place = home.run('offers', 'cluster.yaml', '--json').json()['place']
+    assert place['region'] == 'eu-north-1'
+    lost = {c['region']: c.get('lost') for c in place['candidates']}
+    assert lost == {'us-east-1': 'it emits more', 'eu-north-1': None}
+    assert 'costs less, but it emits more' in home.run('offers', 'cluster.yaml').out
+    assert place['oldest_price_date'] <= place['price_date'] and place['derived'] >= 0

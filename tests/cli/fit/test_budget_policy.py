@@ -39,6 +39,27 @@ def test_a_budget_holds_to_the_micro_dollar(home):
     assert not os.path.exists(home.state) or home.run('state', 'list', code=4).out == ''
 
 
+def test_a_budget_of_gpu_hours(home):
+    """Two nodes with a GPU each are 48 a day and 1460 a month: of the cluster, of a pool, in a saved plan; beside one in money."""
+    for key, amount in (('daily_gpu_hours', 48), ('monthly_gpu_hours', 1460)):
+        write(home, 2, f'{{{key}: {amount}, hourly_usd: 100, pools: {{serve: {{{key}: {amount}}}}}}}')
+        home.run('plan', '--out', 'p.json')
+        [limit, _] = [one for one in json.loads(home.read('p.json'))['raygpu']['limits'] if 'gpu_hours' in one]
+        assert limit['gpu_hours'] == amount and limit['period'] == key.split('_')[0].replace('daily', 'day').replace('monthly', 'month')
+        write(home, 2, f'{{pools: {{serve: {{{key}: {amount - 1}}}}}}}')
+        told = ' '.join(home.run('plan', code=9).err.split())
+        assert f'pool serve would use {amount} GPU hours per' in told and f'the budget is {amount - 1}' in told
+    write(home, 2, '{daily_gpu_hours: 48}')
+    home.apply()
+    write(home, 3, '{daily_gpu_hours: 48}')
+    home.run('plan', code=9)
+    home.run('plan', '--override-budget', 'demo')
+    write(home, 2, '{daily_gpu_hours: 10}')  # already over: what does not grow is allowed
+    assert 'already over budget' in home.run('plan').err
+    write(home, 2, '{daily_gpu_hours: 1.5}')
+    assert 'daily_gpu_hours' in home.run('plan', code=4).err
+
+
 def test_an_override_is_kept_in_the_log(home):
     write(home, 2, '{hourly_usd: 1}')
     home.run('apply', '--auto-approve', code=9)
@@ -100,8 +121,30 @@ def test_an_unknown_price_is_no_price_of_nothing(home):
     home.write('cluster.yaml', text + 'budget: {hourly_usd: 1000}\n')
     told = ' '.join(home.run('plan', code=9).err.split())
     assert 'no price is known for g6e.xlarge in ap-south-1 (1 node), so the budget cannot be checked' in told
-    assert '[budget.unknown]' in told
+    assert '[budget.unknown]' in told and 'give the price in `catalog` of raygpu.yaml' in told
+    told = home.run('fit', code=9)
+    assert 'give the price in `catalog`' in ' '.join(told.err.split())
+    [line] = [line for line in told.out.splitlines() if line.startswith('  serve')][-1:]
+    assert line.split()[:4] == ['serve', '1', 'unknown', 'unknown']
     home.run('plan', '--override-budget', 'quote by mail')
+
+
+def test_one_unknown_price_does_not_stand_for_another(home):
+    text = spec(pools={'serve': ('T4:1', 1)}).replace('accelerators: "T4:1"', 'instance_type: g6e.xlarge')
+    text = text.replace('us-east-1', 'ap-south-1') + 'budget: {hourly_usd: 1000}\n'
+    home.write('cluster.yaml', text)
+    home.apply('cluster.yaml', '--override-budget', 'quote by mail')
+    home.run('plan')
+    home.write('cluster.yaml', text.replace('g6e.xlarge', 'g6e.48xlarge'))
+    assert 'no price is known for g6e.48xlarge in ap-south-1' in ' '.join(home.run('plan', code=9).err.split())
+
+
+def test_an_unknown_price_of_spot_is_named_as_such(home):
+    text = spec().replace('nodes: 1', 'nodes: 1, market: spot').replace('us-east-1', 'ap-south-1') + 'budget: {hourly_usd: 9}\n'
+    home.write('cluster.yaml', text)
+    for command in ('fit', 'plan'):
+        told = ' '.join(home.run(command, code=9).err.split())
+        assert 'no price is known for g4dn.xlarge on spot in ap-south-1 (1 node)' in told
 
 
 def test_a_budget_holds_in_every_region_with_prices(home):
@@ -258,6 +301,6 @@ def test_the_two_schemas_say_the_same_of_limits():
         with open(f'{ROOT}/schemas/{name}.schema.json', encoding='utf-8') as f:
             schemas.append(json.load(f))
     common = {name: d for name, d in schemas[1]['$defs'].items() if not name.startswith('own_')}
-    assert set(common) == {'budget', 'usd', 'policy', 'policy_names'}
+    assert set(common) == {'budget', 'usd', 'gpu_hours', 'policy', 'policy_names'}
     for name, definition in common.items():
         assert schemas[0]['$defs'][name] == definition, name

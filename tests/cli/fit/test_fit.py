@@ -192,12 +192,12 @@ def test_a_project_files_budget_holds_the_most_too(home):
 # --- what never runs, and what would help ---------------------------------------------------
 
 def test_memory_that_no_gpu_has(home):
-    result, w = fit(home, {'legacy': '{accelerators: "V100:4", nodes: 2}'},
+    result, w = fit(home, {'legacy': '{accelerators: "V100-32GB:8", nodes: 2}'},
                     {'finetune': '{gpus: 8, gpu_memory: 80GB}'}, code=4)
     diag = said(result)
     assert diag['code'] == 'fit.never'
     assert diag['summary'] == ('workload finetune needs 80 GB on one GPU; the largest in the cluster is '
-                               '16 GB (V100-16GB, pool legacy)')
+                               '32 GB (V100-32GB, pool legacy)')
     assert diag['range']['start']['line'] == 8
     assert re.fullmatch(r'cheapest: a pool of 1 node of p\S+ \(\S+ x 8\), \$[\d.]+ per hour', diag['hint'])
     assert w['finetune']['verdict'] == 'never' and w['finetune']['at_once'] == 0
@@ -225,7 +225,7 @@ def test_one_more_node_of_a_pool_is_the_cheapest(home):
     ('{gpus: 1, compute_capability: "8.0"}', 'needs compute capability 8.0; T4 has 7.5'),
     ('{gpus: 1, accelerators: A100}', 'its GPU is T4'),
     ('{gpus: 1, cpus: 5}', 'needs 5 CPUs on one node; g4dn.xlarge has 4'),
-    ('{gpus: 1, memory: 16GB}', 'needs 16 GiB of memory on one node; Ray offers 11 of g4dn.xlarge'),
+    ('{gpus: 1, memory: 16GB}', 'needs 16 GiB of memory on one node; Ray offers 10.4 of g4dn.xlarge'),
     ('{gpus: 1, labels: {a: c}}', 'label a is b, not c'),
     ('{gpus: 1, labels: {a: "!in(b, c)"}}', 'label a is b, not !in(b, c)'),
     ('{gpus: 1, labels: {x: z}}', 'label x is not there, not z'),
@@ -280,7 +280,7 @@ def test_slices_are_gpus_of_their_own(home):
 def test_of_different_slices_the_smallest_counts(home):
     pools = {'mc': '{accelerators: "A100:8", nodes: 1, share: {mig: [3g.20gb, 2g.10gb, 1g.5gb]}}'}
     result, w = fit(home, pools, {'a': '{gpus: 1, gpu_memory: 5GB, replicas: 24}'})
-    assert codes(result) == [] and w['a']['at_once'] == 24
+    assert codes(result) == ['compat.mixed-slices'] and w['a']['at_once'] == 24
     fit(home, pools, {'a': '{gpus: 1, gpu_memory: 10GB}'}, code=4)
 
 
@@ -294,7 +294,7 @@ def test_a_gang_larger_than_the_pool_is_refused(home):
     result, _ = fit(home, pools, {'t': '{gpus: 8, nodes: 4}'}, code=4)
     diag = said(result)
     assert diag['code'] == 'fit.gang-too-large'
-    assert diag['summary'] == 'workload t spans 4 nodes at once; at most 3 fit'
+    assert diag['summary'] == 'workload t spans 4 nodes at once; at most 3 fit on GPUs of one model'
     result, w = fit(home, pools, {'t': '{gpus: 8, nodes: 3}'})
     assert (w['t']['at_once'], w['t']['at_once_min']) == (1, 0) and result['elastic']
 
@@ -304,7 +304,8 @@ def test_a_gang_needs_all_its_replicas(home):
     assert codes(result) == ['fit.gang-too-large']
     result, w = fit(home, TRAIN, {'t': '{gpus: 4, replicas: 12, gang: true}'})
     group = w['t']['ray'][0]['placement_group']
-    assert codes(result) == [] and (group['count'], group['strategy']) == (12, 'PACK')
+    bundle, = group['bundles']
+    assert codes(result) == [] and (bundle['count'], group['strategy']) == (12, 'PACK')
 
 
 def test_two_gangs_that_each_hold_half_are_refused(home):
@@ -312,17 +313,277 @@ def test_two_gangs_that_each_hold_half_are_refused(home):
     result, _ = fit(home, {'train': '{accelerators: "A100:8", nodes: 4}'}, {'a': gang, 'b': gang}, code=4)
     assert 'fit.deadlock' in codes(result)
     diag, = [d for d in result['diagnostics'] if d['code'] == 'fit.deadlock']
-    assert 'a can hold 1 of its 2 replicas and b 1 of its 2' in diag['detail']
+    assert 'a can hold 1 of its 2 replicas, b can hold 1 of its 2 replicas' in diag['detail']
     result, _ = fit(home, {'train': '{accelerators: "A100:8", nodes: 8}'}, {'a': gang, 'b': gang})
     assert codes(result) == [] and result['all_fit']
 
 
-def test_two_gangs_of_one_group_each_wait_for_one_another(home):
+def test_gangs_of_one_group_each_wait_for_one_another(home):
+    """Ray reserves a group as a whole, so two of them, or three, never block each other."""
     gang = '{gpus: 8, nodes: 4, gang: true}'
-    result, _ = fit(home, TRAIN, {'a': gang, 'b': gang}, code=4)
-    assert 'fit.deadlock' in codes(result)
+    for n in (2, 3):
+        result, w = fit(home, TRAIN, {f'g{i}': gang for i in range(n)})
+        assert codes(result) == ['fit.contended'] * (n - 1)
+        assert [w[f'g{i}']['verdict'] for i in range(n)] == ['fits'] + ['contended'] * (n - 1)
+        diag = result['diagnostics'][0]
+        assert diag['summary'] == 'gang g1 fits alone, but not beside the other workloads'
+        assert 'as a whole or not at all: it waits until' in diag['detail']
     result, w = fit(home, TRAIN, {'a': '{gpus: 8, nodes: 4}', 'b': '{gpus: 8, nodes: 4}'})
     assert codes(result) == ['fit.contended'] and w['a']['verdict'] == 'fits'
+
+
+# --- what groups consist of -----------------------------------------------------------------
+
+UNEQUAL = {'a': '{instance_type: g5.xlarge, nodes: 1}', 'b': '{instance_type: g4dn.xlarge, nodes: 1}'}
+
+
+def bundles_of(workload):
+    entry, = workload['ray']
+    return entry['groups'], entry['placement_group']
+
+
+def test_a_gang_over_unequal_pools_is_one_group_with_a_bundle_for_each(home):
+    gang = '{gpus: 0.25, gpu_memory: 8GB, nodes: 2, gang: true%s}'
+    result, w = fit(home, UNEQUAL, {'train': gang % ''}, code=4)
+    assert said(result)['summary'] == 'workload train spans 2 nodes at once; at most 1 fit on GPUs of one model'
+    result, w = fit(home, UNEQUAL, {'train': gang % ', same_gpu: false'})
+    assert codes(result) == ['fit.mixed-gpus']
+    groups, group = bundles_of(w['train'])
+    assert groups == 1 and group['strategy'] == 'STRICT_SPREAD'
+    assert [(b['count'], b['resources']['GPU'], b['label_selector']) for b in group['bundles']] == [
+        (1, 0.3334, {'ray.io/node-group': 'a'}), (1, 0.5, {'ray.io/node-group': 'b'})]
+
+
+def test_gpus_of_one_model_in_two_pools_are_alike(home):
+    pools = {'a': '{instance_type: g4dn.xlarge, nodes: 1}', 'b': '{instance_type: g4dn.12xlarge, nodes: 1}'}
+    result, w = fit(home, pools, {'train': '{gpus: 1, nodes: 2, gang: true}'})
+    assert codes(result) == []
+    assert bundles_of(w['train'])[1]['bundles'][0]['label_selector'] == {'ray.io/node-group': 'in(a,b)'}
+
+
+@pytest.mark.parametrize('strategy,code', [
+    ('STRICT_PACK', 4), ('STRICT_SPREAD', 4), ('PACK', 0), ('SPREAD', 0)])
+def test_strategies(home, strategy, code):
+    """Six GPUs on two nodes with four each: not on one node, not on six."""
+    _, w = fit(home, {'a': '{instance_type: g4dn.12xlarge, nodes: 2}'},
+               {'w': f'{{gpus: 1, replicas: 6, gang: true, strategy: {strategy}}}'}, code=code)
+    assert w['w']['strategy'] == strategy
+    if code == 0:
+        assert bundles_of(w['w'])[1]['strategy'] == strategy
+
+
+def test_unequal_bundles(home):
+    pools = {'a': '{instance_type: g4dn.12xlarge, nodes: 1}', 'b': '{instance_type: g4dn.xlarge, nodes: 4}'}
+    group = '{bundles: [{gpus: 0, cpus: 8}, {gpus: 1, count: 4}], strategy: %s}'
+    _, w = fit(home, pools, {'w': group % 'STRICT_PACK'})
+    groups, group_json = bundles_of(w['w'])
+    assert groups == 1 and [(b['count'], b['resources'], b['pools']) for b in group_json['bundles']] == [
+        (1, {'CPU': 8}, ['a']), (4, {'CPU': 1, 'GPU': 1}, ['a'])]
+    _, w = fit(home, pools, {'w': group % 'STRICT_SPREAD'})
+    assert w['w']['verdict'] == 'fits'
+    result, _ = fit(home, {'b': pools['b']}, {'w': group % 'STRICT_PACK'}, code=4)
+    assert codes(result) == ['fit.gang-too-large']
+
+
+def test_more_small_nodes_do_not_draw_a_gang_away(home):
+    for nodes in (29, 30, 60):
+        pools = {'big': '{accelerators: "A100:8", nodes: 2}', 'small': f'{{accelerators: "T4:1", nodes: {nodes}}}'}
+        result, _ = fit(home, pools, {'ddp': '{gpus: 1, nodes: 2, gang: true}',
+                                      'train': '{gpus: 8, gpu_memory: 40GB, replicas: 2}'})
+        assert codes(result) == [] and result['all_fit'] and result['exact']
+
+
+def test_what_leans_on_packing_is_a_group(home):
+    pools = {'a': '{instance_type: g4dn.12xlarge, nodes: 2}'}
+    result, w = fit(home, pools, {'small': '{gpus: 1, replicas: 4}', 'large': '{gpus: 4}'})
+    assert result['all_fit'] and result['leans_on_packing']
+    groups, group = bundles_of(w['small'])
+    assert (groups, group['strategy'], group['bundles'][0]['count']) == (1, 'STRICT_PACK', 4)
+    assert 'placement_group' not in w['large']['ray'][0]
+    assert 'as its default' in home.run('fit', 'c.yaml').out
+    result, w = fit(home, pools, {'small': '{gpus: 1, replicas: 8}'})
+    assert not result['leans_on_packing'] and 'placement_group' not in w['small']['ray'][0]
+
+
+# --- what is counted ------------------------------------------------------------------------
+
+def test_gib_are_what_the_gpu_reports(home):
+    result, w = fit(home, {'a': '{instance_type: g5.xlarge, nodes: 1}'}, {'w': '{gpus: 1, gpu_memory: 24GiB}'}, code=4)
+    assert {p['pool']: p['why'] for p in w['w']['pools']}['a'] == 'needs 24 GiB on one GPU; A10G has 22.49 GiB'
+    fit(home, {'a': '{instance_type: g5.xlarge, nodes: 1}'}, {'w': '{gpus: 1, gpu_memory: 22GiB}'})
+    fit(home, {'a': '{instance_type: g5.xlarge, nodes: 1}'}, {'w': '{gpus: 1, gpu_memory: 24GB}'})
+
+
+def test_selectors_are_printed_without_spaces(home):
+    _, w = fit(home, {'a': '{instance_type: g4dn.xlarge, nodes: 1, labels: {tier: silver}}'},
+               {'w': '{gpus: 1, labels: {tier: "in(gold, silver)"}}'})
+    assert w['w']['ray'][0]['options']['label_selector']['tier'] == 'in(gold,silver)'
+
+
+def test_memory_as_ray_counts_it(home):
+    """The object store gets 30 % of a small node, and 200e9 bytes of a large one."""
+    fit(home, {'a': '{instance_type: p4d.24xlarge, nodes: 1}'}, {'w': '{gpus: 8, memory: 900GiB}'})
+    fit(home, {'a': '{instance_type: g4dn.xlarge, nodes: 1}'}, {'w': '{gpus: 1, memory: 10GiB}'})
+    fit(home, {'a': '{instance_type: g4dn.xlarge, nodes: 1}'}, {'w': '{gpus: 1, memory: 11GiB}'}, code=4)
+
+
+def test_words_where_something_else_than_gpus_is_missing(home):
+    result, w = fit(home, {'a': '{instance_type: g4dn.xlarge, nodes: 2, share: {time_slices: 8}}'},
+                    {'w': '{gpus: 0.125, replicas: 16}'})
+    assert said(result)['detail'] == 'a: the CPU of a node is enough for 4, its GPUs for 8'
+    assert {p['pool']: p.get('binds') for p in w['w']['pools']}['a'] == 'CPU'
+    result, _ = fit(home, {'a': '{instance_type: g4dn.12xlarge, nodes: 2}'}, {'w': '{gpus: 0}'})
+    assert result['gpus'] == {'total': 8, 'used': 0, 'stranded': 0} and result['fragmentation'] == 0
+    assert 'No workload needs a GPU; the cluster has 8.' in home.run('fit', 'c.yaml').out
+    mixed = {'mc': '{accelerators: "A100:8", nodes: 1, share: {mig: [3g.20gb, 2g.10gb, 1g.5gb]}}'}
+    result, _ = fit(home, mixed, {'w': '{gpus: 1, gpu_memory: 20GB}'}, code=4)
+    diag, = [d for d in result['diagnostics'] if d['code'] == 'fit.never']
+    assert 'the largest that Ray can select in the cluster is 5 GB' in diag['summary']
+
+
+# --- remedies -------------------------------------------------------------------------------
+
+def remedy_of(home, pools, workload, code=0, extra=''):
+    write(home, pools, {'w': workload})
+    home.write('c.yaml', home.read('c.yaml') + extra)
+    result = home.run('fit', 'c.yaml', '--json', code=code).json()
+    return result['workloads'][0]['remedy']
+
+
+T4 = {'a': '{instance_type: g4dn.xlarge, nodes: 1}'}
+
+
+def test_a_remedy_counts_host_memory(home):
+    remedy = remedy_of(home, T4, '{gpus: 0.25, memory: 16GiB, replicas: 4}', 4)
+    pools = dict(T4, new=f'{{instance_type: {remedy["instance_type"]}, nodes: {remedy["nodes"]}}}')
+    result, w = fit(home, pools, {'w': '{gpus: 0.25, memory: 16GiB, replicas: 4}'})
+    assert w['w']['verdict'] == 'fits' and w['w']['remedy'] is None
+
+
+def test_remedies_for_contended_and_for_cpu_work(home):
+    result, w = fit(home, T4, {'a': '{gpus: 1}', 'b': '{gpus: 1}'})
+    assert w['b']['verdict'] == 'contended' and (w['b']['remedy']['pool'], w['b']['remedy']['nodes']) == ('a', 1)
+    remedy = remedy_of(home, T4, '{gpus: 0, cpus: 30, replicas: 2}', 4)
+    assert remedy['accelerator'] is None and remedy['pool'] is None and remedy['nodes'] > 0
+
+
+def test_a_gang_is_not_completed_with_other_gpus(home):
+    remedy = remedy_of(home, {'a': '{instance_type: p4d.24xlarge, nodes: 1}', 'b': '{instance_type: g4dn.metal, nodes: 1}'},
+                       '{gpus: 8, nodes: 2, gang: true, gpu_memory: 40GB}', 4)
+    assert remedy['pool'] == 'a' and remedy['nodes'] == 1
+
+
+def test_remedies_are_within_the_policy(home):
+    denied = 'policy: {deny_accelerators: [A100]}\n'
+    a100 = {'a': '{instance_type: p4d.24xlarge, nodes: 1}'}
+    assert remedy_of(home, a100, '{gpus: 8, gpu_memory: 40GB, replicas: 2}')['accelerator'] == 'A100-40GB'
+    remedy = remedy_of(home, a100, '{gpus: 8, gpu_memory: 40GB, replicas: 2}', extra=denied)
+    assert remedy is None or not remedy['accelerator'].startswith('A100')
+    assert remedy_of(home, T4, '{gpus: 1, replicas: 3}', extra='policy: {max_nodes: 3}\n')['instance_type'] != 'g4dn.xlarge'
+    assert remedy_of(home, T4, '{gpus: 1, replicas: 3}', extra='policy: {max_nodes: 2}\n') is None
+
+
+def test_remedies_have_the_market_the_labels_and_the_resources(home):
+    spot = {'a': '{instance_type: g4dn.xlarge, nodes: 1, market: spot}'}
+    remedy = remedy_of(home, spot, '{gpus: 1, replicas: 2, labels: {ray.io/market-type: spot}}')
+    assert remedy['pool'] == 'a' and remedy['market'] == 'spot' and remedy['microusd_hour'] < 526000
+    remedy = remedy_of(home, T4, '{gpus: 1, labels: {ray.io/market-type: spot}}', 4)
+    assert remedy['pool'] is None and remedy['market'] == 'spot'
+    remedy = remedy_of(home, T4, '{gpus: 1, resources: {mig-3g.20gb: 1}}', 4)
+    assert remedy['mig'] == '3g.20gb'
+    remedy = remedy_of(home, T4, '{gpus: 1, resources: {licence: 1}, labels: {tier: "in(gold, silver)"}}', 4)
+    assert remedy['labels'] == {'tier': 'gold'} and remedy['resources'] == {'licence': 1}
+    hint = home.run('fit', 'c.yaml', code=4).err
+    assert 'labels: {tier: gold}, resources: {licence: 1}' in ' '.join(hint.split())
+
+
+def test_slices_and_fractions_where_they_cost_less(home):
+    notebooks = '{gpus: 1, gpu_memory: 5GB, replicas: 40}'
+    remedy = remedy_of(home, T4, notebooks)
+    assert remedy['workload_gpus'] == 0.3333 and (remedy['pool'], remedy['nodes']) == ('a', 13)
+    remedy = remedy_of(home, T4, '{gpus: 1, replicas: 80, compute_capability: "8.0", accelerators: A100}', 4)
+    assert remedy['mig'] and remedy['nodes'] < 10
+
+
+# --- explain --------------------------------------------------------------------------------
+
+def test_explain(home):
+    text = home.run('fit', str(SHARING), '--explain', 'finetune').out
+    assert text.startswith('finetune needs on each of 2 nodes: 8 GPUs, 40 GB of GPU memory, 1 CPU.')
+    assert re.search(r'^  train +p4d.24xlarge +2 +1 +GPU$', text, re.M)
+    assert '\n  not on serve: needs 40 GB on one GPU; T4 has 16 GB\n' in text
+    assert max(map(len, text.splitlines())) <= 80
+    report = home.run('fit', str(SHARING), '--explain', 'finetune', '--json').json()
+    jsonschema.Draft202012Validator(SCHEMA).validate(report)
+    rows = {row['pool']: row for row in report['explained']['rows']}
+    assert [lack['what'] for lack in rows['serve']['lacks']] == ['compute_capability', 'gpu_memory', 'gpus']
+    assert rows['train']['lacks'] == [] and rows['train']['per_node'] == 1
+    assert rows['train']['node']['memory_mib'] > 900 * 1024
+    wrong = home.run('fit', str(SHARING), '--explain', 'finetun', code=4)
+    assert 'did you mean `finetune`?' in wrong.err and wrong.out == ''
+    home.run('fit', str(SHARING), '--explain', 'finetune', '--emit', 'python', code=4)
+
+
+def test_a_remedy_keeps_to_the_budget_or_says_by_how_much_not(home):
+    def remedy(usd):
+        spec = HEAD % ('2.52.0', '  a: {accelerators: T4, nodes: 1}', '  w: {gpus: 1, replicas: 3}')
+        home.write('c.yaml', spec + f'budget: {{hourly_usd: {usd}}}\n')
+        run = home.run('fit', 'c.yaml', '--json', code=None)
+        return run.json()['workloads'][0]['remedy']
+    assert remedy(100)['over_budget_microusd_hour'] == 0
+    enough = remedy(100)['microusd_hour']
+    tight = remedy(1)
+    assert tight['over_budget_microusd_hour'] > 0
+    assert tight['over_budget_microusd_hour'] <= tight['microusd_hour'] and tight['microusd_hour'] >= enough
+    assert 'above the budget' in home.run('fit', 'c.yaml', code=None).err
+
+
+def test_slices_of_gpus_that_are_there(home):
+    """Several programs on one GPU need slices where fractions are not an option: groups."""
+    _, w = fit(home, {'p': '{accelerators: "A100:8", nodes: 1}'},
+               {'w': '{gpus: 1, gpu_memory: 5GB, replicas: 50, gang: true}'}, code=None)
+    remedy = w['w']['remedy']
+    assert (remedy['pool'], remedy['mig'], remedy['nodes'], remedy['microusd_hour']) == ('p', '1g.5gb', 0, 0)
+    text = home.run('fit', 'c.yaml', code=None).err
+    assert 'share: {mig: 1g.5gb} for pool p (p4d.24xlarge)' in text
+    fit(home, {'p': '{accelerators: "A100:8", nodes: 1, share: {mig: 1g.5gb}}'},
+        {'w': '{gpus: 1, gpu_memory: 5GB, replicas: 50, gang: true}'})
+
+
+def test_explain_is_about_one_workload(home):
+    """The others are placed, too, but neither their findings nor their remedies are reported."""
+    write(home, {'p': '{accelerators: T4, nodes: 2}'},
+          {'gang': '{gpus: 1, nodes: 4, replicas: 2}', 'vast': '{gpus: 1, gpu_memory: 80GB}', 'small': '{gpus: 1}'})
+    run = home.run('fit', 'c.yaml', '--explain', 'gang', code=4)
+    assert run.out.startswith('Each of 2 replicas of gang needs on each of 4 nodes: 1 GPU, 1 CPU.')
+    assert 'gang spans 4 nodes at once; at most 2 fit' in run.err
+    assert 'vast' not in run.err and 'small' not in run.err
+    report = home.run('fit', 'c.yaml', '--explain', 'small', '--json').json()
+    jsonschema.Draft202012Validator(SCHEMA).validate(report)
+    assert [w['workload'] for w in report['workloads']] == ['small'] and report['diagnostics'] == []
+    assert report['explained']['nodes'] == 0 and report['explained']['replicas'] == 1
+    assert not report['all_fit']
+    report = home.run('fit', 'c.yaml', '--explain', 'gang', '--json', code=4).json()
+    assert codes(report) == ['fit.gang-too-large'] and report['explained']['nodes'] == 4
+
+
+def test_explain_reports_a_deadlock_to_its_gangs(home):
+    write(home, {'p': '{accelerators: "A100:8", nodes: 5}', 't': '{accelerators: T4, nodes: 1}'},
+          {'a': '{gpus: 8, nodes: 2, replicas: 2, gang: true}', 'b': '{gpus: 8, nodes: 2, replicas: 2, gang: true}',
+           'c': '{gpus: 0.5}'})
+    for name, found in ('a', True), ('b', True), ('c', False):
+        report = home.run('fit', 'c.yaml', '--explain', name, '--json', code=None).json()
+        assert ('fit.deadlock' in codes(report)) == found
+
+
+def test_explain_has_each_bundle(home):
+    write(home, T4, {'w': '{bundles: [{gpus: 0, cpus: 2}, {gpus: 1, count: 2}]}'})
+    text = home.run('fit', 'c.yaml', '--explain', 'w', code=None).out
+    assert 'w, bundle 1 (1 of it) needs' in text and 'w, bundle 2 (2 of it) needs' in text
+    assert 'STRICT' not in text
+    write(home, T4, {'w': '{bundles: [{gpus: 0, cpus: 2}, {gpus: 1}], strategy: STRICT_PACK}'})
+    text = home.run('fit', 'c.yaml', '--explain', 'w').out
+    assert text.endswith('\nSTRICT_PACK: all bundles of a replica are on one node.\n')
 
 
 # --- the rest -------------------------------------------------------------------------------
@@ -345,3 +606,64 @@ def test_selectors_only_where_ray_has_them(home, ray, selector):
 def test_bad_words_are_refused(home):
     assert 'python' in home.run('fit', str(SHARING), '--emit', 'perl', code=4).err
     home.run('fit', str(SHARING), '--emit', 'python', '--json', code=4)
+
+
+def python_module(home):
+    names = {}
+    exec(home.run('fit', 'c.yaml', '--emit', 'python', code=None).out, names)  # pylint: disable=exec-used
+    return names
+
+
+def test_the_module_says_what_it_has_no_options_for(home):
+    write(home, {'a': '{accelerators: "T4:1", nodes: 1}'},
+          {'one': '{gpus: 1}', 'large': '{gpus: 8}'})
+    module = python_module(home)
+    with pytest.raises(LookupError, match='workload large runs on no pool'):
+        module['options']('large')
+    with pytest.raises(LookupError, match='workload one does not run on pool b'):
+        module['options']('one', 'b')
+    with pytest.raises(LookupError, match='workload one needs no placement group'):
+        module['placement_group']('one')
+
+
+def test_none_of_the_replicas_is_a_count_in_words(home):
+    result, _ = fit(home, {'a': '{accelerators: "T4:4", nodes: 1}'},
+                    {'first': '{gpus: 4}', 'second': '{gpus: 1, replicas: 3}'})
+    assert said(result)['summary'] == ('workload second fits alone, but none of its 3 replicas '
+                                       'beside the other workloads')
+    text = home.run('fit', 'c.yaml').out
+    assert 'With what fits placed, 4 of 4 GPUs are used.' in text
+    assert 'stranded (' not in text
+
+
+def test_the_remedy_for_many_combinations_is_still_tested(home):
+    workloads = {
+        'w1': '{gpus: 3, replicas: 70}',
+        'w2': '{bundles: [{gpus: 2, count: 3}, {gpus: 0.3, count: 2}], replicas: 20, '
+              'strategy: STRICT_SPREAD}',
+        'w3': '{gpus: 0.4, replicas: 100, gpu_memory: 10GB}',
+        'w4': '{gpus: 5, replicas: 25}',
+        'w5': '{bundles: [{gpus: 1, count: 7}], replicas: 9, strategy: STRICT_PACK, gang: true}'}
+    pools = {'a': '{accelerators: "A100:8", nodes: 40}', 'b': '{accelerators: "T4:4", nodes: 60}'}
+    _, found = fit(home, pools, workloads)
+    remedy = found['w5']['remedy']
+    pools['c'] = f'{{instance_type: {remedy["instance_type"]}, nodes: {remedy["nodes"]}' + (
+        f', share: {{mig: {remedy["mig"]}}}}}' if remedy['mig'] else '}')
+    _, found = fit(home, pools, workloads)
+    assert found['w5']['verdict'] == 'fits'
+
+
+def test_a_reservation_is_not_made_larger(home):
+    result, found = fit(home, {'a': '{accelerators: "T4:1", nodes: 1, '
+                                    'market: {reservation: cr-0123456789abcdef0}}'},
+                        {'w': '{gpus: 1, replicas: 2, pool: a}'})
+    assert found['w']['verdict'] == 'short' and found['w']['remedy'] is None
+
+
+def test_where_the_search_gives_up_first_fit_is_the_least(home):
+    group = '{bundles: [{gpus: 2, count: 2}, {gpus: 0.3, count: 2}], replicas: %d, strategy: %s}'
+    _, found = fit(home, {'a': '{accelerators: "A100:8", nodes: 3}',
+                          'b': '{accelerators: "T4:4", nodes: 10}'},
+                   {'w0': group % (3, 'STRICT_PACK'), 'w1': group % (5, 'PACK'),
+                    'w2': '{gpus: 1, replicas: 10}', 'w3': '{gpus: 0.3, replicas: 21}'})
+    assert [w['verdict'] for w in found.values()] == ['fits'] * 4

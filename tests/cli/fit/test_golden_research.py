@@ -16,7 +16,7 @@ from sim_server import Sim
 GOLDEN = ROOT / 'tests/golden/plan/research.txt'
 # (type, nodes, GPU model, GPUs) by pool, as in the example
 NODES = {'head': ('m5.2xlarge', 1, None, 0), 'train': ('p4d.24xlarge', 2, 'A100-40GB', 8),
-         'legacy': ('p3.8xlarge', 2, 'V100-16GB', 4), 'serve': ('g4dn.xlarge', 4, 'T4', 1),
+         'legacy': ('p3dn.24xlarge', 1, 'V100-32GB', 8), 'serve': ('g4dn.xlarge', 4, 'T4', 1),
          'small': ('p4d.24xlarge', 1, 'A100-40GB', 8)}
 HOURS_A_MONTH = 730
 UTILISATION = 0.5

@@ -20,9 +20,11 @@ def key(offer):
     return offer['provider'], offer['region'], offer['instance_type']
 
 
-@pytest.mark.parametrize('word', ['A100:8', 'V100:1', 'T4:1'])
+@pytest.mark.parametrize('word', ['A100:8', 'V100:8', 'T4:1'])
 def test_the_mission_s_accelerators_are_on_all_three_clouds(home, word):
-    [found] = offers(home, word)
+    """AWS and Azure have retired all V100s but those of 32 GB."""
+    query = '{name: [V100, V100-32GB], count: 8}' if word == 'V100:8' else word
+    [found] = offers(home, query)
     priced = [o for o in found['offers'] if o['on_demand'] and o['on_demand']['microusd_hour']]
     assert {o['provider'] for o in priced} == {'aws', 'azure', 'gcp'}
     assert {o['accelerator'] for o in found['offers']} == {word.split(':')[0]}
@@ -35,7 +37,8 @@ def test_the_mission_s_accelerators_are_on_all_three_clouds(home, word):
 def test_a_type_is_offered_only_as_it_is_sold(home):
     """a3-highgpu-1g is sold only on spot, whatever on-demand price the table has for it."""
     where = ('H100:1', '--provider', 'gcp', '--region', 'us-central1')
-    [on_demand], [spot] = offers(home, *where), offers(home, *where, '--market', 'spot')
+    [on_demand] = home.run('offers', *where, '--json', code=4).json()['lists']
+    [spot] = offers(home, *where, '--market', 'spot')
     assert 'a3-highgpu-1g' not in [o['instance_type'] for o in on_demand['offers']]
     [sold] = [o for o in spot['offers'] if o['instance_type'] == 'a3-highgpu-1g']
     assert sold['markets'] == 'spot' and sold['on_demand'] is None and sold['spot']['microusd_hour'] > 0
@@ -179,3 +182,34 @@ def test_min_gbps_is_enforced(home):
     home.write('cluster.yaml', spec(pools={}) + pools.replace(
         'accelerators: "T4:1"', 'instance_type: g4dn.xlarge'))
     assert 'fit.network-too-slow' in home.run('validate', 'cluster.yaml', code=4).err
+
+
+def test_a_wrong_query_is_shown_as_it_was_typed(home):
+    told = home.run('offers', 'FOO', code=4).err
+    assert 'Error: unknown accelerator "FOO"' in told and 'query' not in told.lower() and ' | ' not in told
+    assert 'known accelerators: ' in told and ' H100, ' in told
+    assert 'names that begin alike: H100, H100-80GB,' in home.run('offers', 'h1oo', code=4).err
+    assert 'did you mean `H100-80GB`?' in home.run('offers', 'H100-80', code=4).err
+    assert '  {cont: 8}\n   ^^^^\n  hint: did you mean `count`?' in home.run('offers', '{cont: 8}', code=4).err
+    assert '  [A100, FOO]\n         ^^^\n' in home.run('offers', '[A100, FOO]', code=4).err
+    assert 'count must be a whole number' in home.run('offers', '{count: x}', code=4).err
+    assert 'the query is empty' in home.run('offers', '', code=4).err
+    assert 'a query is one line' in home.run('offers', 'A100\nT4', code=4).err
+    [diag] = home.run('offers', '{cont: 8}', '--json', code=4).json()['diagnostics']
+    assert 'range' not in diag and diag['summary'] == 'unknown key "cont" in QUERY'
+
+
+def test_an_instance_type_is_no_accelerator(home):
+    told = ' '.join(home.run('offers', 'p4d.24xlarge', code=4).err.split())
+    assert '"p4d.24xlarge" is an instance type of aws' in told and '`raygpu offers A100-40GB:8`' in told
+
+
+def test_columns_are_aligned_however_long_the_names_are(home):
+    for provider in ('aws', 'azure', 'gcp'):
+        lines = home.run('offers', '--provider', provider, '--limit', '0').out.splitlines()
+        head = next(line for line in lines if line.startswith('PLACE'))
+        at, date = head.index('INSTANCE TYPE'), head.index('PRICE DATE')
+        rows = [line for line in lines if line.startswith(provider + ' ')]
+        assert len(rows) > 100 and max(map(len, lines)) <= 80
+        for row in rows:
+            assert row[at - 1] == ' ' and row[at] != ' ' and row[date - 1] == ' ' and row[date:].strip('0123456789-') == '', row

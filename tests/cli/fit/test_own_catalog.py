@@ -120,6 +120,32 @@ def test_mig_slices_of_an_own_model(home):
     assert 'H900 has no MIG profile 3g.100gb' in told and '1g.36gb (7), 2g.72gb (3)' in told
 
 
+def test_memory_as_the_gpu_reports_it(home):
+    """H900: 288 GB are 274,658 MiB at least; the user's card reports 284,208."""
+    catalog(home, 'gpus:', f'  {H900}, memory_mib: 284208, mig: {{1g.36gb: {{count: 7, memory_mib: 33792}}, 2g.72gb: 3}}}}',
+            'instance_types: {aws: {' + P9 + '}}')
+    home.write('cluster.yaml', SPEC + 'workloads:\n  a: {gpus: 8, gpu_memory: 277GiB}\n')
+    home.run('fit')
+    home.write('cluster.yaml', SPEC + 'workloads:\n  a: {gpus: 8, gpu_memory: 278GiB}\n')
+    assert 'workload a cannot run on any pool' in home.run('fit', code=4).err
+    for profile, mib, fits in (('1g.36gb', 33792, '33GiB'), ('2g.72gb', 64880, '63GiB')):
+        cut = SPEC.replace('nodes: 1', f'nodes: 1, share: {{mig: {profile}}}')
+        home.write('cluster.yaml', cut + f'workloads:\n  a: {{gpus: 1, gpu_memory: {fits}}}\n')
+        home.run('fit')
+        home.write('cluster.yaml', cut + f'workloads:\n  a: {{gpus: 1, gpu_memory: {mib // 1024 + 1}GiB}}\n')
+        home.run('fit', code=4)
+
+
+def test_the_memory_of_a_built_in_slice_can_be_corrected(home):
+    slices = spec(pools={'big': ('A100:8', 1)}).replace('nodes: 1', 'nodes: 1, share: {mig: 1g.5gb}')
+    home.write('cluster.yaml', slices + 'workloads:\n  a: {gpus: 1, gpu_memory: 4.5GiB}\n')
+    home.run('fit')
+    catalog(home, 'gpus: {A100-40GB: {memory_mib: 40536, mig: {1g.5gb: {memory_mib: 4096}}}}')
+    home.run('fit', code=4)
+    home.write('cluster.yaml', slices + 'workloads:\n  a: {gpus: 1, gpu_memory: 4GiB}\n')
+    home.run('fit')
+
+
 def test_discounts_the_last_that_matches_holds_and_only_on_list_prices(home):
     def prices(query, **more):
         [found] = home.run('offers', query, '--provider', 'aws', '--limit', '0', '--json', **more).json()['lists']
@@ -195,7 +221,15 @@ REFUSED = [
     (['gpus: {H900: {memory: 40GB, bandwith_gb_s: 4}}'], 'did you mean `bandwidth_gb_s`?', '2:31'),
     (['gpus: {H900: {memory: 40GB}}'], 'the new GPU model H900 has no "compute_capability"', '2:16'),
     (['gpus: {A100: {memory: 40GB}}'], '"A100" is a name of built-in GPU models', '2:16'),
-    (['gpus: {A100-40GB: {mig: {1g.5gb: 8}}}'], 'the MIG profiles of A100-40GB are built in', '2:27'),
+    (['gpus: {A100-40GB: {mig: {1g.5gb: 8}}}'], 'how many slices of 1g.5gb fit on A100-40GB is built in', '2:36'),
+    (['gpus: {A100-40GB: {mig: {1g.6gb: {memory_mib: 5000}}}}'], '1g.6gb is not one of them', '2:36'),
+    (['gpus: {A100-40GB: {mig: {1g.5gb: {memory_mib: 9856}}}}'], '9856 MiB is not the memory of a slice 1g.5gb', '2:36'),
+    (['gpus: {A100-40GB: {mig: {1g.5gb: {count: 7}}}}'], 'only their memory_mib can be changed', '2:36'),
+    (['gpus: {A100-40GB: {mig: {1g.5gb: {}}}}'], 'must have at least 1 entry', '2:28'),
+    (['gpus: {' + H900 + ', mig: {1g.36gb: {memory_mib: 33792}}}}'], 'the new MIG profile 1g.36gb has no "count"', '2:75'),
+    (['gpus: {' + H900 + ', mig: {1g.36gb: seven}}}'], 'must be a whole number or a mapping', '2:75'),
+    (['gpus: {T4: {memory_mib: 23034}}'], '23034 MiB is not the memory of a GPU that is sold with 16 GB', '2:27'),
+    (['gpus: {T4: {memory_mib: 15GB}}'], 'must be a whole number', '2:27'),
     (['gpus: {A100-40GB: {power_w: .nan}}'], '.nan is not a number', '2:31'),
     (['gpus: {A100-40GB: {power_w: -3}}'], 'must be at least 0.001', '2:31'),
     (['gpus: {A100-40GB: {precisions: [fp17]}}'], 'did you mean', '2:35'),

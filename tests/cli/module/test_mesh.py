@@ -125,11 +125,19 @@ def test_one_resource_is_planned_as_the_nodes_that_it_stands_for(home, cloud):
     assert '# mesh.cluster.ray will be created' in text and 'Plan: 2 to add' in text
     assert 'GPUs that Ray will see: A100 0 -> 32, T4 0 -> 2' in text
     assert 'region' not in text and 'zone' not in text
+    assert 'Cost: no price is known for these nodes' in text and '$' not in text and '4 unpriced' in text
     plan = home.plan()
     assert nodes(plan) == POOLS and plan['cost']['after']['unpriced'] == 7
     serve, = [pool for pool in plan['pools'] if pool['pool'] == 'serve']
     assert (serve['after']['least']['nodes'], serve['after']['most']['nodes']) == (2, 6)
     assert not cloud.changes
+
+
+def test_a_word_for_several_models_means_the_first_in_the_table(home):
+    home.spec(train=1)
+    home.write('cluster.yaml', home.read('cluster.yaml').replace('A100:8', 'V100:8').replace('T4:1', 'A100-80GB:1'))
+    text = home.run('plan', 'cluster.yaml').out
+    assert 'V100-16GB:8' in text and 'A100-80GB:1' in text and 'PCIe' not in text
 
 
 def test_from_apply_to_destroy(home, cloud):
@@ -226,6 +234,19 @@ def test_another_namespace_is_another_place(home):
     home.apply()
     home.spec(namespace='team-b')
     assert 'recorded in namespace "team-a"' in home.run('plan', 'cluster.yaml', code=6).err
+
+
+def test_export_needs_no_cloud(home, cloud):
+    text = 'head cpu 1\ntrain A100-40GB:8 4\nserve T4:1 1\n'
+    server, cloud.answer = cloud.answer, None    # every request would fail
+    assert home.run('export', 'lines', 'cluster.yaml').out == text
+    assert 'it knows: lines' in home.run('export', 'table', 'cluster.yaml', code=4).err
+    cloud.answer = server
+    home.apply()
+    home.spec(train=5)
+    assert home.run('export', 'lines', 'cluster.yaml').out == text.replace('8 4', '8 5')
+    home.write('cluster.yaml', home.read('cluster.yaml').replace('nodes: 5', 'nodes: 5, gang: true'))
+    assert 'train A100-40GB:8 5 gang\n' in home.run('export', 'lines', 'cluster.yaml').out
 
 
 def test_providers_check(home, cloud):

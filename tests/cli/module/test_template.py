@@ -244,8 +244,8 @@ def test_a_starter_spec_lies_beside_each_module(home, tmp_path):
     home.run('init', 'first.yaml')
     assert 'provider: {name: aws' in home.read('first.yaml'), 'the first by name that has one'
     assert 'valid' in home.run('validate', 'first.yaml').out
-    said = home.run('init', 'none.yaml', '--provider', 'gcp', code=4)
-    assert 'there is no starter spec for a provider "gcp"' in said.err
+    said = home.run('init', 'none.yaml', '--provider', 'azure', code=4)
+    assert 'there is no starter spec for a provider "azure"' in said.err
 
 
 def test_a_broken_schema_is_told_by_its_place(home, tmp_path):
@@ -255,6 +255,15 @@ def test_a_broken_schema_is_told_by_its_place(home, tmp_path):
         f.write('{"kinds": 7}')
     said = ' '.join(home.run('validate', 'cluster.yaml', code=1).err.split())
     assert f'template/schema.json beside {home.modules}/template.so' in said
+
+
+def test_a_module_without_reservations(home, cloud):
+    home.write('cluster.yaml', spec(cloud))
+    said = home.run('offers', '--blocks', 'cluster.yaml', code=1)
+    assert 'provider template has no block offerings' in said.err and '[provider.no-blocks]' in said.err
+    home.write('cluster.yaml', spec(cloud).replace('zones: [b2]', 'zones: [b2], market: {reservation: r-1}'))
+    said = home.run('plan', 'cluster.yaml', code=4)
+    assert 'the provider template does not support reservations (pool big)' in said.err and '[spec.conflict]' in said.err
 
 
 def test_spot_is_refused_of_a_module_that_does_not_know_it(home, cloud):

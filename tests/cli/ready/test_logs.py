@@ -38,7 +38,9 @@ def test_a_broken_node_says_where_it_is(how, step, said, cluster, sim):
 
 
 def test_a_type_without_the_newest_output_shows_the_older_one(home, sim):
-    home.write('cluster.yaml', spec(pools={'old': ('V100:1', 1)}))
+    home.write('raygpu.yaml', 'catalog: {instance_types: {aws: {p3.2xlarge: '
+               '{vcpus: 8, memory: 61GiB, accelerators: V100-16GB:1}}}}\n')
+    home.write('cluster.yaml', spec(pools={'old': ('V100-16GB:1', 1)}))
     home.apply('cluster.yaml', '--no-wait')
     sim.counters_reset()
     assert 'v1 booted' in home.run('logs', 'aws.instance.old[0]').out

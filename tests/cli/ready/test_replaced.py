@@ -70,7 +70,7 @@ def test_a_pool_is_replaced_until_a_new_node_does_not_join(sim, home):
     write(home, 3, ', disk: {size: 120GB}')
     break_nodes(sim, count=50)
     result = home.apply('cluster.yaml', '--max-replacements', '1', code=3)
-    assert '2 nodes of pool serve not replaced, because a new one failed or did not join Ray' in ' '.join(result.err.split())
+    assert '2 nodes of pool serve were not replaced, because a new one failed or did not join Ray' in ' '.join(result.err.split())
     assert len(old & set(pool(sim))) == 2 and len(pool(sim)) == 3
     sim.knobs(node_faults=[])
     home.apply('cluster.yaml', '--max-replacements', '3')

@@ -85,3 +85,59 @@ def test_a_plan_notes_who_has_not_joined(cluster, sim):
     result = cluster.run('plan', 'cluster.yaml')
     assert f'no apply has seen {POOL}[0] join Ray [ready.not-joined]' in ' '.join((result.out + result.err).split())
     assert 'GetConsoleOutput' not in sim.counters()['actions']
+
+
+# --- what the cloud itself reports ----------------------------------------------------------
+
+STATUS = 'DescribeInstanceStatus'
+
+
+def write(home, nodes=2):
+    home.write('cluster.yaml', spec(pools={'serve': nodes}, pool_extra=', ready_timeout: 1'))
+
+
+def test_failed_status_checks_are_drift(home, sim):
+    write(home)
+    sim.knobs(node_faults=[{'how': 'impaired', 'type': 'g4dn*', 'count': 1}])
+    home.apply('cluster.yaml', '--max-replacements', '0', code=3)
+    sim.counters_reset()
+    out = ' '.join(home.run('drift', 'cluster.yaml', code=2).out.split())
+    assert (f'# {POOL}[0] fails the system status check: the host or its network does not work; fails the '
+            'instance status check: it cannot be reached') in out
+    assert '1 node does not work' in out, 'that it is not in Ray either is no second finding'
+    assert sim.counters()['actions'][STATUS]['requests'] == 3 and sim.counters()['mutating'] == 0
+
+
+def test_a_scheduled_event_is_drift_although_the_node_works(home, sim):
+    write(home)
+    sim.knobs(node_faults=[{'how': 'scheduled', 'type': 'g4dn*', 'count': 1, 'event': 'instance-retirement'}])
+    home.apply()
+    out = ' '.join(home.run('drift', 'cluster.yaml', code=2).out.split())
+    assert f'# {POOL}[0] is scheduled for instance-retirement at 20' in out
+    assert ': The instance is running on degraded hardware' in out
+
+
+def test_nodes_of_others_are_not_reported(home, sim):
+    """The questions are about the whole account."""
+    write(home)
+    home.apply()
+    sim.knobs(node_faults=[{'how': 'impaired', 'type': 'm5*'}])
+    sim.ok('RunInstances', {'ImageId': next(i['imageId'] for i in sim.live_instances()), 'InstanceType': 'm5.large',
+                            'MinCount': 1, 'MaxCount': 1})
+    assert home.run('drift', 'cluster.yaml').out.startswith('No drift.')
+
+
+def test_status_checks_that_may_not_be_read_are_a_note(home, sim):
+    write(home)
+    home.apply()
+    sim.fault(action=STATUS, status=403, code='UnauthorizedOperation', message='no', count=0)
+    result = home.run('drift', 'cluster.yaml')
+    assert result.out.startswith('No drift.')
+    assert "Note: cannot see the cloud's own checks of the nodes: " in ' '.join(result.err.split())
+
+
+def test_neither_plan_nor_apply_reads_them(home, sim):
+    write(home)
+    home.apply()
+    home.run('plan', 'cluster.yaml')
+    assert STATUS not in sim.counters()['actions']

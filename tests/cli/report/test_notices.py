@@ -58,7 +58,7 @@ def test_a_renamed_pool_names_state_mv(sim, home):
 
 def test_another_type_is_another_pool(home):
     home.apply()
-    home.write('cluster.yaml', spec(pools={'web': ('V100:4', 1)}))
+    home.write('cluster.yaml', spec(pools={'web': ('V100-32GB:8', 1)}))
     assert 'renamed-pool' not in home.run('plan').err
     home.write('cluster.yaml', spec(pools={'web': 2, 'serve': 2}))
     assert 'renamed-pool' not in home.run('plan').err

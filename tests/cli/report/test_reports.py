@@ -238,7 +238,7 @@ def test_markdown_is_one_comment(home):
 
 def test_a_comment_of_two_thousand_nodes_fits(home):
     """GitHub rejects a comment above 65,536 characters."""
-    home.write('cluster.yaml', spec(pools={'a': ('A100:8', 1200), 'b': ('V100:4', 800)}))
+    home.write('cluster.yaml', spec(pools={'a': ('A100:8', 1200), 'b': ('V100-32GB:8', 800)}))
     text = home.run('plan', '--format', 'markdown').out
     assert 60000 < len(text.encode()) <= 65535
     assert text.count('```') == 2

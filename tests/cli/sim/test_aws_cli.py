@@ -115,3 +115,17 @@ def test_a_wrong_secret_is_told(sim):
     done = subprocess.run([AWS, '--endpoint-url', sim.url, 'ec2', 'describe-vpcs'], capture_output=True, text=True,
                           env=sim.env(AWS_SECRET_ACCESS_KEY='wrong'), timeout=120)
     assert done.returncode != 0 and '(SignatureDoesNotMatch)' in done.stderr
+
+
+def test_reserve_and_launch_into_it(sim):
+    made = aws(sim, 'create-capacity-reservation', '--instance-type', 'g4dn.xlarge', '--instance-platform', 'Linux/UNIX',
+               '--availability-zone', 'us-east-1a', '--instance-count', '2', '--instance-match-criteria', 'targeted')
+    wanted = made['CapacityReservation']['CapacityReservationId']
+    run = aws(sim, 'run-instances', '--image-id', newest_image(sim), '--instance-type', 'g4dn.xlarge', '--count', '1',
+              '--capacity-reservation-specification',
+              json.dumps({'CapacityReservationTarget': {'CapacityReservationId': wanted}}))
+    assert run['Instances'][0]['CapacityReservationId'] == wanted
+    shown, = aws(sim, 'describe-capacity-reservations', '--capacity-reservation-ids', wanted)['CapacityReservations']
+    assert (shown['State'], shown['TotalInstanceCount'], shown['AvailableInstanceCount'], shown['EndDateType']) == (
+        'active', 2, 1, 'unlimited')
+    assert aws(sim, 'cancel-capacity-reservation', '--capacity-reservation-id', wanted)['Return'] is True

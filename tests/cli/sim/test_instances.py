@@ -303,6 +303,19 @@ def test_status_is_of_running_ones_unless_all_are_asked_for(sim):
     assert root.findtext('.//systemStatus/status') == 'ok'
 
 
+def test_status_has_filters_of_its_own(sim):
+    sim.knobs(boot_ms=0, node_faults=[
+        {'how': 'impaired', 'count': 1}, {'how': 'scheduled', 'count': 1, 'event': 'system-reboot'}])
+    (impaired,), (event,), (fine,) = launch(sim), launch(sim), launch(sim)
+
+    def found(**query):
+        return [i.text for i in sim.ok('DescribeInstanceStatus', filters(**query)).iter('instanceId')]
+    assert found(**{'system-status.status': 'impaired'}) == [impaired]
+    assert found(**{'instance-status.status': 'ok'}) == [event, fine]
+    assert found(**{'event.code': 'system-reboot'}) == [event]
+    assert sim.error('DescribeInstanceStatus', filters(instance_type='m5.large')) == (400, 'InvalidParameterValue')
+
+
 def test_images_of_strangers_are_told_by_their_owner(sim):
     root = sim.ok('DescribeImages', filters(name='Deep Learning Base OSS*'))
     newest = max(root.findall('imagesSet/item'), key=lambda i: i.findtext('creationDate'))

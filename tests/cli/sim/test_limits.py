@@ -73,7 +73,8 @@ def test_run_instances_has_ec2s_small_bucket(sim):
     sim.knobs(throttle=1)
     start = time.monotonic()
     seen = burst(sim, 'RunInstances', 9, form)
-    assert time.monotonic() - start < 1.4, 'a slow machine proves nothing here'
+    if time.monotonic() - start > 1.4:
+        pytest.skip('a machine this slow proves nothing: the bucket refills meanwhile')
     assert seen[:5] == [412] * 5 and 1 <= seen.count(503) <= 4
     status, root = sim.ec2('DescribeVpcs')
     assert status == 200

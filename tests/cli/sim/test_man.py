@@ -36,7 +36,16 @@ def test_actions(page):
     for path in glob.glob(os.path.join(ROOT, 'providers/aws/sim/*.c')):
         with open(path) as f:
             names += re.findall(r'^\t\{"([A-Z][A-Za-z]+)", [a-z_]+, (?:true|false)', f.read(), re.M)
-    assert len(names) == 50
+    assert len(names) == 57
     page = re.sub(r'Authorize- and RevokeSecurityGroupIngress and -Egress', ' '.join(
         a + 'SecurityGroup' + b for a in ('Authorize', 'Revoke') for b in ('Ingress', 'Egress')), page)
     assert [n for n in names if n not in page] == []
+
+
+def test_methods_of_compute_engine(page):
+    names = []
+    for path in glob.glob(os.path.join(ROOT, 'providers/gcp/sim/*.c')):
+        with open(path) as f:
+            names += re.findall(r'^\t\{"([a-zA-Z]+)\.([a-zA-Z]+)",', f.read(), re.M)
+    assert len(names) > 70
+    assert [n for pair in names for n in pair if n not in page] == []

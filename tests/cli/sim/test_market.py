@@ -71,7 +71,7 @@ def test_a_cancelled_request_leaves_its_instance(sim):
     ({OPTIONS + 'InstanceInterruptionBehavior': 'stop'}, 'InvalidParameterCombination'),
     ({OPTIONS + 'ValidUntil': 'soon'}, 'UnsupportedOperation'),
     ({'InstanceMarketOptions__MarketType': 'black'}, 'InvalidParameterValue'),
-    ({'InstanceMarketOptions__MarketType': 'capacity-block'}, 'UnsupportedOperation'),
+    ({'InstanceMarketOptions__MarketType': 'capacity-block'}, 'InvalidParameterCombination'),
 ])
 def test_spot_options_are_checked(sim, params, code):
     sim.knobs(spot_prices={'g4dn.xlarge': 0.2})

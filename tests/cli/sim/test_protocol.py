@@ -1,6 +1,9 @@
 """EC2 Query as a client sees it: names, errors, signing, clock, other spellings of a request."""
+import json
 import time
+import urllib.error
 import urllib.parse
+import urllib.request
 import xml.etree.ElementTree as ElementTree
 
 import pytest
@@ -131,3 +134,13 @@ def test_the_answer_has_the_documented_frame(sim):
     _, _, body = sim.raw('Action=Nothing&Version=2016-11-15')
     root = ElementTree.fromstring(body)
     assert [e.tag for e in root] == ['Errors', 'RequestID'] and root.tag == 'Response'
+
+
+@pytest.mark.parametrize('path', ['/api', '/apis', '/apis/ray.io/v1/namespaces/ml/rayclusters', '/openapi/v3', '/version'])
+def test_kubernetes_is_refused_by_name(sim, path):
+    """Its clients print the message of a Status."""
+    with pytest.raises(urllib.error.HTTPError) as refused:
+        urllib.request.urlopen(sim.url + path, timeout=30)
+    answer = json.load(refused.value)
+    assert (refused.value.code, answer['kind'], answer['code']) == (501, 'Status', 501)
+    assert answer['message'].startswith('raygpu-sim does not simulate Kubernetes')

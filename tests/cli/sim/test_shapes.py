@@ -56,7 +56,8 @@ def test_the_check_sees_what_is_wrong():
 
 
 def test_all_answers_have_the_published_shape():
-    with CheckedSim('--boot-ms', '10', '--shutdown-ms', '10') as sim:
+    blocks = [{'type': 'p4d.24xlarge', 'zone': 'us-east-1a', 'count': 4, 'hours': 24, 'fee': 1000.5}]
+    with CheckedSim('--boot-ms', '10', '--shutdown-ms', '10', '--knobs', json.dumps({'capacity_blocks': blocks})) as sim:
         sg = group(sim, 'a', x='1')
         sim.ok('CreatePlacementGroup', {'GroupName': 'pg', 'Strategy': 'cluster', **tagged('placement-group', x='1')})
         wanted, = launch(sim, SecurityGroupId__1=sg, IamInstanceProfile__Name='p', UserData='aGk=')
@@ -69,9 +70,17 @@ def test_all_answers_have_the_published_shape():
         for way in ('Ingress', 'Egress'):
             sim.ok('AuthorizeSecurityGroup' + way, rule)
         eni = interface(sim)
+        reserved = sim.ok('CreateCapacityReservation', {
+            'InstanceType': 'g4dn.xlarge', 'InstancePlatform': 'Linux/UNIX', 'AvailabilityZone': 'us-east-1a',
+            'InstanceCount': 1, 'EndDateType': 'limited', 'EndDate': '2099-01-01T00:00:00Z'}).find('capacityReservation')
+        offered = sim.ok('DescribeCapacityBlockOfferings', {'CapacityDurationHours': 24})
+        sim.ok('PurchaseCapacityBlock', {'InstancePlatform': 'Linux/UNIX', 'CapacityBlockOfferingId':
+                                         offered.findtext('.//capacityBlockOfferingId')})
         for action in ANSWERS:
-            if action.startswith('Describe') and action != 'DescribeInstanceAttribute':
+            if action.startswith('Describe') and action not in ('DescribeInstanceAttribute',
+                                                                'DescribeCapacityBlockOfferings'):
                 sim.ok(action)
+        sim.ok('CancelCapacityReservation', {'CapacityReservationId': reserved.findtext('capacityReservationId')})
         for attribute in ('userData', 'instanceType', 'disableApiTermination', 'groupSet'):
             sim.ok('DescribeInstanceAttribute', {'InstanceId': wanted, 'Attribute': attribute})
         sim.ok('GetConsoleOutput', {'InstanceId': wanted, 'Latest': 'true'})

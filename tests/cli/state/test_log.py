@@ -31,7 +31,7 @@ def test_runs_with_commit_author_outcome_and_changes(sim, home):
     assert home.run('log', '-n', '1').out.count('\nrun ') == 0
 
     one = home.run('log', runs[2]['id'][:6])
-    assert re.search(r'create  aws\.instance\.serve\[1\]\n', one.out)
+    assert re.search(r'create  aws\.instance\.serve\[1\]  g4dn\.xlarge in us-east-1a\n', one.out)
     assert 'aws.instance.serve[3]' not in one.out
     steps = home.run('log', runs[0]['id'], '--json').json()['steps']
     assert {step['action'] for step in steps} == {'delete'}
@@ -54,12 +54,12 @@ def test_a_killed_run_is_told_as_interrupted_by_the_next(sim, home):
 
 def test_words_that_name_no_run(sim, home):
     home.write('cluster.yaml', spec(pools={'serve': 0}))
-    assert 'has no cluster' in home.run('log', code=4).err
+    assert 'state.no-such-cluster' in home.run('log', code=4).err
     home.apply()
     run = home.run('log', '--json').json()[0]['id']
     assert 'there is no run' in home.run('log', 'zzzz', code=4).err
     assert 'too short for a run id' in home.run('log', run[:3], code=4).err
-    assert 'has no cluster other' in home.run('log', '--cluster', 'other', code=4).err
+    assert 'has no cluster other' in ' '.join(home.run('log', '--cluster', 'other', code=4).err.split())
     home.run('log', '-n', '-1', code=4)
 
 

@@ -3,6 +3,7 @@ next apply completes the work."""
 import os
 import resource
 import subprocess
+import time
 
 import pytest
 from program import Home, binary, spec
@@ -78,12 +79,11 @@ def test_no_core_files(home):
                                stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
                                preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_CORE, (MIB, MIB)))
     try:
-        while b'raygpu' not in open(f'/proc/{process.pid}/cmdline', 'rb').read():
-            pass
-        for _ in range(1000):  # until main has started
+        until = time.monotonic() + 60  # it reads its input after main has set it
+        limits = {}
+        while limits.get('Max core file size') != '0' and time.monotonic() < until:
+            time.sleep(0.01)
             limits = dict(line.rsplit(None, 3)[:2] for line in open(f'/proc/{process.pid}/limits') if 'core' in line)
-            if limits['Max core file size'] == '0':
-                break
         assert limits['Max core file size'] == '0'
     finally:
         process.communicate(b'', timeout=60)

@@ -8,7 +8,7 @@ from program import ROOT, Home, spec
 from sim_server import Sim
 
 MIGRATE = ROOT / 'tests/migrate'
-VERSIONS = sorted(name for name in os.listdir(MIGRATE) if name.endswith('.db'))
+VERSIONS = sorted((name for name in os.listdir(MIGRATE) if name.endswith('.db')), key=lambda name: (len(name), name))
 
 
 @pytest.fixture

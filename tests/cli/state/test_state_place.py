@@ -205,3 +205,36 @@ def test_init_where_nothing_can_be_written(tmp_path):
     result = home.run('init', code=1)
     assert '[state.unwritable]' in result.err and '".raygpu"' in result.err
     assert json.loads(home.run('version', '--json').out)
+
+
+def test_a_commit_and_the_work_tree_agree_on_the_state(repo, tmp_path):
+    """With --ref, the specs are the commit's. An old commit does not know where the state is now, and the work tree may be
+    another branch's."""
+    def commit(tag):
+        repo.git('add', '-A')
+        repo.git('commit', '-qm', tag)
+        repo.git('tag', tag)
+    repo.git('tag', 'without')
+    repo.write('raygpu.yaml', 'state: first.db\n')
+    commit('first')
+    repo.apply('clusters/gpu/a.yaml', '--ref', 'first')
+    assert states(tmp_path) == [] and os.path.exists(repo.path('first.db'))
+    # only the work tree names one: not a new state in the default place
+    assert NOTHING in repo.run('plan', 'clusters/gpu/a.yaml', '--ref', 'without').out
+    repo.write('raygpu.yaml', 'state: second.db\n')
+    for ref in (['--ref', 'first'], ['--ref', 'first', '--changed-since', 'without']):
+        for where, path in (('.', 'clusters/gpu/a.yaml'), ('clusters', 'gpu')):
+            refused = at(repo, where).run('apply', path, '--auto-approve', *ref, code=4)
+            text = ' '.join(refused.err.split())
+            assert 'state.two-places' in text and 'first.db" at first' in text and 'second.db' in text, refused
+            assert NOTHING in at(repo, where).run('plan', path, '--state', repo.path('first.db'), *ref, '--no-color').out
+    # both do, as different paths to one file
+    repo.write('raygpu.yaml', f'state: {repo.path("clusters/../first.db")}\n')
+    assert NOTHING in at(repo, 'clusters').run('plan', 'gpu/a.yaml', '--ref', 'first').out
+    # only the commit does
+    os.remove(repo.path('raygpu.yaml'))
+    assert NOTHING in at(repo, 'clusters/gpu').run('plan', 'a.yaml', '--ref', 'first').out
+    # without --ref, the work tree's counts
+    repo.write('raygpu.yaml', 'state: first.db\nbudget: {hourly_usd: 1000}\n')
+    assert NOTHING in repo.run('plan', '--changed-since', 'without').out
+    assert states(tmp_path) == [] and not os.path.exists(repo.path('second.db'))

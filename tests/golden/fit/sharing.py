@@ -12,8 +12,8 @@ WORKLOADS = {
     "finetune": [
         {
             "pools": ["train"],
-            "options": {"num_cpus": 1, "num_gpus": 8, "label_selector": {"ray.io/node-group": "train"}},
-            "placement_group": {"count": 2, "bundle": {"CPU": 1, "GPU": 8}, "strategy": "STRICT_SPREAD", "label_selector": {"ray.io/node-group": "train"}},
+            "options": {"num_cpus": 1, "num_gpus": 8},
+            "placement_group": {"strategy": "STRICT_SPREAD", "bundles": [{"count": 2, "pools": ["train"], "resources": {"CPU": 1, "GPU": 8}, "label_selector": {"ray.io/node-group": "train"}, "options": {"num_cpus": 1, "num_gpus": 8}}]},
         },
     ],
     "reproduce": [
@@ -41,7 +41,8 @@ def _entry(workload, pool):
     for entry in WORKLOADS[workload]:
         if pool is None or pool in entry["pools"]:
             return entry
-    raise LookupError(f"workload {workload} does not run on pool {pool}")
+    where = "runs on no pool" if pool is None else f"does not run on pool {pool}"
+    raise LookupError(f"workload {workload} {where}")
 
 
 def options(workload, pool=None):
@@ -50,11 +51,13 @@ def options(workload, pool=None):
 
 
 def placement_group(workload, pool=None):
-    """For ray.util.placement_group(); KeyError when the workload needs none."""
-    group = _entry(workload, pool)["placement_group"]
-    count = group["count"]
-    made = {"bundles": [dict(group["bundle"]) for _ in range(count)],
+    """For ray.util.placement_group(); LookupError when the workload needs none."""
+    group = _entry(workload, pool).get("placement_group")
+    if group is None:
+        raise LookupError(f"workload {workload} needs no placement group: use options()")
+    parts = [part for part in group["bundles"] for _ in range(part["count"])]
+    made = {"bundles": [dict(part["resources"]) for part in parts],
             "strategy": group["strategy"]}
-    if "label_selector" in group:
-        made["bundle_label_selector"] = [dict(group["label_selector"]) for _ in range(count)]
+    if "label_selector" in parts[0]:
+        made["bundle_label_selector"] = [dict(part["label_selector"]) for part in parts]
     return made

@@ -1,7 +1,8 @@
 /* A tiny cloud for the tests of src/apply: its resources are in a file (config.world), so that they
  * survive a killed process, and creates honour their token. It has the kinds cloud.net (created one
  * at a time), cloud.node (changed and removed only with its current version), cloud.disk (batches
- * of 400, ready at the second poll) and cloud.vault (like cloud.disk, but visible after a minute).
+ * of 400, ready at the second poll), cloud.vault (like cloud.disk, but visible after a minute) and
+ * cloud.port, which a node attaches.
  *
  * config.script: {"create": [fault, ...], "ready": ..., ...}: the n-th call of a verb, counted over
  * all processes, gets the n-th fault; {} or the end of the list: none. Members of a fault:
@@ -20,34 +21,16 @@
  *   "anonymous": true    find does not report addresses
  *   "unsupported": true  update is not possible
  *   "pending": true  update and remove: started, not done; the next call must have the operation
+ *   "missed": true  ready: "range" of a port did not hold, if a node uses the port
  * The world has the input of the last ready, update and remove under these names.
  * config.log: a file with a line per call: "create ADDRESS... " etc. config.state: a state file;
  * each create checks that its journal row is in it, and logs "unjournalled" if not. With
  * CLOUD_WITHOUT_FIND in the environment it does not offer find. */
-#include <jansson.h>
+#include "cloud.h"
 #include <pthread.h>
-#include <signal.h>
-#include <sqlite3.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
-#include <sys/stat.h>
-#include <unistd.h>
-#include "raygpu/provider.h"
-
-struct rgp_inst {
-	json_t *config;
-};
-
-typedef struct {
-	struct rgp_inst *inst;
-	const struct rgp_host *host;
-	struct rgp_call *call;
-	const char *verb;
-	json_t *input, *world, *results;
-	const json_t *fault;
-} Run;
 
 static pthread_mutex_t world_lock = PTHREAD_MUTEX_INITIALIZER;
 
@@ -69,6 +52,11 @@ static const char schema_json[] =
 	"\"net_id\":{\"type\":\"string\",\"computed\":true},"
 	"\"ip\":{\"type\":\"string\",\"computed\":true},"
 	"\"booted\":{\"type\":\"string\",\"computed\":true}}},"
+	"\"cloud.port\":{\"version\":1,\"consistency_s\":0,\"replay_s\":3600,"
+	"\"ready_timeout_s\":20,\"batch\":{\"create\":1,\"update\":10,\"remove\":10},"
+	"\"attributes\":{\"range\":{\"type\":\"string\"},"
+	"\"ip\":{\"type\":\"string\",\"computed\":true},"
+	"\"booted\":{\"type\":\"string\",\"computed\":true}}},"
 	"\"cloud.vault\":{\"version\":1,\"consistency_s\":60,\"replay_s\":3600,"
 	"\"batch\":{\"create\":400,\"update\":50,\"remove\":400},"
 	"\"attributes\":{\"size\":{\"type\":\"string\"}}},"
@@ -78,208 +66,12 @@ static const char schema_json[] =
 	"\"attributes\":{\"size\":{\"type\":\"string\",\"required\":true,\"force_new\":true},"
 	"\"net\":{\"type\":\"string\",\"force_new\":true},"
 	"\"range\":{\"type\":\"string\",\"force_new\":true},"
+	"\"port\":{\"type\":\"string\",\"force_new\":true,\"attaches\":true},"
 	"\"tag\":{\"type\":\"string\"},\"note\":{\"type\":\"object\"},"
 	"\"ip\":{\"type\":\"string\",\"computed\":true},"
 	"\"key\":{\"type\":\"string\",\"sensitive\":true},"
 	"\"version\":{\"type\":\"integer\",\"computed\":true},"
 	"\"booted\":{\"type\":\"string\",\"computed\":true}}}}}";
-
-static const char *text_of(const json_t *object, const char *key)
-{
-	const char *text = json_string_value(json_object_get(object, key));
-	return text ? text : "";
-}
-
-/* Kept until the end of the call: a lost answer reports nothing. */
-static void give(Run *run, const char *slot, json_t *value)
-{
-	json_array_append_new(run->results, json_pack("[s, o]", slot, value));
-}
-
-static void give_all(const Run *run)
-{
-	size_t i;
-	const json_t *result;
-	json_array_foreach (run->results, i, result) {
-		char *text = json_dumps(json_array_get(result, 1), JSON_COMPACT);
-		run->host->result(run->call, json_string_value(json_array_get(result, 0)),
-			(struct rgp_bytes){text, strlen(text)});
-		free(text);
-	}
-}
-
-/* ---- the world */
-
-/* Kept parsed until someone else writes the file: another process, or the test. */
-static json_t *cached;
-static struct stat cached_file;
-
-static int is_same(const struct stat *a, const struct stat *b)
-{
-	return a->st_ino == b->st_ino && a->st_size == b->st_size &&
-	       a->st_mtim.tv_sec == b->st_mtim.tv_sec && a->st_mtim.tv_nsec == b->st_mtim.tv_nsec;
-}
-
-static json_t *world_load(const Run *run)
-{
-	struct stat now;
-	const char *path = text_of(run->inst->config, "world");
-	if (stat(path, &now) == 0 && cached && is_same(&now, &cached_file))
-		return cached;
-	json_decref(cached);
-	cached = json_load_file(path, 0, NULL);
-	if (!cached)
-		cached = json_pack("{s:[], s:{}}", "things", "calls");
-	if (stat(path, &cached_file) != 0)
-		memset(&cached_file, 0, sizeof(cached_file));
-	return cached;
-}
-
-/* Renamed into place: a process may be killed at any time. */
-static void world_save(const Run *run)
-{
-	char path[4096];
-	const char *name = text_of(run->inst->config, "world");
-	snprintf(path, sizeof(path), "%s.new", name);
-	json_dump_file(run->world, path, JSON_COMPACT);
-	rename(path, name);
-	stat(name, &cached_file);
-}
-
-static const json_t *count_call(Run *run)
-{
-	json_t *calls = json_object_get(run->world, "calls");
-	const json_t *faults =
-		json_object_get(json_object_get(run->inst->config, "script"), run->verb);
-	json_int_t n = json_integer_value(json_object_get(calls, run->verb));
-	if (!faults)
-		return NULL;
-	json_object_set_new(calls, run->verb, json_integer(n + 1));
-	world_save(run);
-	return json_array_get(faults, (size_t)n);
-}
-
-static int64_t now_ms(void)
-{
-	struct timespec now;
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
-}
-
-static json_t *find_thing(const Run *run, const char *key, const char *value, const char *address)
-{
-	size_t i;
-	json_t *thing;
-	json_array_foreach (json_object_get(run->world, "things"), i, thing) {
-		if (!strcmp(text_of(thing, key), value) &&
-			(!address || !strcmp(text_of(thing, "address"), address)))
-			return thing;
-	}
-	return NULL;
-}
-
-/* Ids are consecutive, so that look-ups need no search among up to 10,000. */
-static json_t *thing_of_id(const Run *run, const char *id)
-{
-	return strncmp(id, "id-", 3) ? NULL
-				     : json_array_get(json_object_get(run->world, "things"),
-					       strtoul(id + 3, NULL, 10));
-}
-
-static json_t *make_thing(Run *run, const char *address)
-{
-	char id[64];
-	json_t *things = json_object_get(run->world, "things");
-	const json_t *marks = json_object_get(run->input, "marks");
-	snprintf(id, sizeof(id), "id-%zu", json_array_size(things));
-	json_t *thing = json_pack("{s:s, s:s, s:s, s:s, s:s, s:O, s:b, s:i, s:i, s:I}", "id", id,
-		"kind", text_of(run->input, "kind"), "address", address, "token",
-		text_of(run->input, "token"), "lineage", text_of(marks, "lineage"), "attributes",
-		json_object_get(run->input, "attributes"), "gone", 0, "version", 1, "looks", 0,
-		"made_ms", (json_int_t)now_ms());
-	json_array_append_new(things, thing);
-	return thing;
-}
-
-/* ---- faults */
-
-static int has(const Run *run, const char *name)
-{
-	return json_object_get(run->fault, name) != NULL;
-}
-
-static int may_die(const Run *run, const char *when)
-{
-	if (!strcmp(text_of(run->fault, "kill"), when))
-		kill(getpid(), SIGKILL);
-	return 0;
-}
-
-static rgp_status nap(const Run *run, const char *name)
-{
-	const json_t *ms = json_object_get(run->fault, name);
-	return ms ? run->host->sleep_ms(run->call, (uint32_t)json_integer_value(ms)) : RGP_OK;
-}
-
-static rgp_status fail_call(const Run *run)
-{
-	const struct rgp_diag diag = {.size = sizeof(diag),
-		.class_ = RGP_CLASS_TRANSIENT,
-		.summary = "the answer was lost"};
-	run->host->diag(run->call, &diag);
-	return RGP_FAIL;
-}
-
-static void give_failed(
-	Run *run, const char *address, const char *class_, int definite, const char *id)
-{
-	json_t *item = json_pack("{s:s, s:s, s:s, s:s, s:b}", "address", address, "outcome",
-		"failed", "class", class_, "message", "the script wants it", "definite", definite);
-	if (id)
-		json_object_set_new(item, "id", json_string(id));
-	give(run, "item", item);
-}
-
-static void write_log(const Run *run, const char *word)
-{
-	size_t i;
-	const json_t *item;
-	FILE *file = fopen(text_of(run->inst->config, "log"), "a");
-	if (!file)
-		return;
-	fprintf(file, "%s", word);
-	json_array_foreach (json_object_get(run->input, "items"), i, item) {
-		if (i < 5)
-			fprintf(file, " %s", text_of(item, "address"));
-	}
-	fprintf(file, "\n");
-	fclose(file);
-}
-
-/* Rule 1, checked from outside: the row is in the file, with all members, before the request. */
-static void check_journal(const Run *run)
-{
-	sqlite3 *db = NULL;
-	sqlite3_stmt *statement = NULL;
-	const char *path = text_of(run->inst->config, "state");
-	int members = -1;
-	if (!*path)
-		return;
-	if (sqlite3_open_v2(path, &db, SQLITE_OPEN_READONLY, NULL) == SQLITE_OK) {
-		sqlite3_busy_timeout(db, 10000);
-		sqlite3_prepare_v2(db,
-			"SELECT count(*) FROM journal_members JOIN journal ON journal = journal.id"
-			" WHERE token = ?1 AND input LIKE '%\"items\"%'",
-			-1, &statement, NULL);
-		sqlite3_bind_text(statement, 1, text_of(run->input, "token"), -1, SQLITE_STATIC);
-		if (sqlite3_step(statement) == SQLITE_ROW)
-			members = sqlite3_column_int(statement, 0);
-		sqlite3_finalize(statement);
-	}
-	sqlite3_close(db);
-	if (members < 1)
-		write_log(run, "unjournalled");
-}
 
 /* ---- calls */
 
@@ -351,6 +143,16 @@ static rgp_status create(Run *run)
 	return RGP_OK;
 }
 
+/* Until an update sets it. */
+static json_t *missed_of(const Run *run, json_t *thing, const json_t *item)
+{
+	if (!json_is_true(json_object_get(item, "in_use")) || !has(run, "missed") ||
+		json_integer_value(json_object_get(thing, "version")) > 1)
+		return NULL;
+	json_object_set_new(thing, "attributes", json_pack("{s:s}", "range", "none"));
+	return json_pack("[s]", "range");
+}
+
 static rgp_status ready(Run *run)
 {
 	size_t i;
@@ -366,10 +168,11 @@ static rgp_status ready(Run *run)
 				run, text_of(item, "address"), "capacity", 0, text_of(item, "id"));
 		else
 			give(run, "item",
-				json_pack("{s:s, s:s, s:s, s:{s:s}}", "address",
+				json_pack("{s:s, s:s, s:s, s:{s:s}, s:o*}", "address",
 					text_of(item, "address"), "id", text_of(item, "id"),
 					"outcome", looks && !has(run, "never") ? "done" : "pending",
-					"attributes", "booted", looks ? "yes" : "no"));
+					"attributes", "booted", looks ? "yes" : "no", "changed",
+					missed_of(run, thing, item)));
 	}
 	return RGP_OK;
 }

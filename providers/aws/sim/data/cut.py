@@ -14,15 +14,15 @@ import sys
 from xml.etree import ElementTree
 
 EC2_ACTIONS = """
-AuthorizeSecurityGroupEgress AuthorizeSecurityGroupIngress CancelSpotInstanceRequests
-CreateNetworkInterface CreatePlacementGroup CreateSecurityGroup CreateTags DeleteNetworkInterface
+AuthorizeSecurityGroupEgress AuthorizeSecurityGroupIngress CancelCapacityReservation CancelSpotInstanceRequests
+CreateCapacityReservation CreateNetworkInterface CreatePlacementGroup CreateSecurityGroup CreateTags DeleteNetworkInterface
 DeletePlacementGroup DeleteSecurityGroup DeleteTags
-DescribeAvailabilityZones DescribeImages DescribeInstanceAttribute DescribeInstanceStatus
+DescribeAvailabilityZones DescribeCapacityBlockOfferings DescribeCapacityReservations DescribeImages DescribeInstanceAttribute DescribeInstanceStatus
 DescribeInstanceTypeOfferings DescribeInstanceTypes DescribeInstances DescribeNetworkInterfaces
 DescribePlacementGroups DescribeRegions DescribeRouteTables DescribeSecurityGroupRules DescribeSecurityGroups
-DescribeSpotInstanceRequests DescribeSubnets DescribeTags DescribeVolumes DescribeVpcs GetConsoleOutput
+DescribeSpotInstanceRequests DescribeSubnets DescribeTags DescribeVolumes DescribeVpcEndpoints DescribeVpcs GetConsoleOutput
 ModifyInstanceAttribute ModifyInstanceMetadataOptions ModifyNetworkInterfaceAttribute
-RebootInstances RevokeSecurityGroupEgress RevokeSecurityGroupIngress RunInstances StartInstances
+PurchaseCapacityBlock RebootInstances RevokeSecurityGroupEgress RevokeSecurityGroupIngress RunInstances StartInstances
 StopInstances TerminateInstances
 """.split()
 
@@ -31,7 +31,7 @@ SSM_ACTIONS = 'GetParameter GetParameters'.split()
 SSO_ACTIONS = ['GetRoleCredentials']
 OIDC_ACTIONS = ['CreateToken']
 QUOTAS_ACTIONS = ['GetServiceQuota']
-IAM_ACTIONS = ['GetInstanceProfile']
+IAM_ACTIONS = ['GetInstanceProfile', 'SimulatePrincipalPolicy']
 
 # Longer enumerations (above all instance types) grow weekly: the handlers look those values up.
 MAX_ENUM = 40
@@ -131,6 +131,15 @@ def answer(shapes, name, value):
     return value
 
 
+# "Instance types built on the Nitro System" lists all families of the catalog but these.
+XEN = {'i3', 'p2', 'p3'}
+
+
+def most_interfaces(vcpus):
+    """The usual number of a type of that size (EC2 user guide, Maximum IP addresses per network interface)."""
+    return next((n for most, n in ((2, 3), (8, 4), (48, 8)) if vcpus <= most), 15)
+
+
 def made_up_type(row):
     """A DescribeInstanceTypes entry for a type that is missing from the recorded dump."""
     gib = float(row['memory_gib'])
@@ -138,7 +147,7 @@ def made_up_type(row):
         'InstanceType': row['instance_type'], 'CurrentGeneration': True,
         'SupportedUsageClasses': (row['purchase'] or 'on-demand|spot').split('|'),
         'SupportedRootDeviceTypes': ['ebs'], 'SupportedVirtualizationTypes': ['hvm'],
-        'BareMetal': False, 'Hypervisor': 'nitro' if row['family'][0] == 'g' else 'xen',
+        'BareMetal': False, 'Hypervisor': 'xen' if row['family'] in XEN else 'nitro',
         'ProcessorInfo': {'SupportedArchitectures': [row['arch']]},
         'VCpuInfo': {'DefaultVCpus': int(row['vcpu'])},
         'MemoryInfo': {'SizeInMiB': int(gib * 1024)},
@@ -146,6 +155,13 @@ def made_up_type(row):
         'NetworkInfo': {'NetworkPerformance': row['network_text'], 'MaximumNetworkInterfaces': 4,
                         'MaximumNetworkCards': int(row['network_cards'] or 1)},
     }
+    if row['placement']:
+        out['PlacementGroupInfo'] = {'SupportedStrategies': row['placement'].split('|')}
+    if row['boot_modes']:
+        out['SupportedBootModes'] = row['boot_modes'].split('|')
+    if row['gpu_count'] in ('', '0'):
+        out['NetworkInfo'] |= {'MaximumNetworkInterfaces': most_interfaces(int(row['vcpu'])),
+                               'EnaSupport': 'required', 'EfaSupported': False, 'Ipv6Supported': True}
     if row['efa_interfaces_max']:
         # one EFA interface per card, as in every recorded type of the g families
         efa = int(row['efa_interfaces_max'])

@@ -205,6 +205,26 @@ static rgp_status remove_it(const Call *c)
 		1);
 }
 
+/* A line for each pool: "train A100:8 4", "train A100:8 4 gang". */
+static rgp_status export(const Call *c)
+{
+	json_t *node, *document, *text = json_string("");
+	size_t i;
+	json_array_foreach (
+		json_object_get(json_object_get(c->input, "fitted"), "nodes"), i, node) {
+		const json_t *indexes = json_object_get(node, "indexes");
+		json_t *line = json_sprintf("%s%s %s %d%s\n", text_of(text), str(node, "pool"),
+			str(json_object_get(node, "offer"), "instance_type"),
+			json_is_array(indexes) ? (int)json_array_size(indexes) : 1,
+			json_is_true(json_object_get(node, "gang")) ? " gang" : "");
+		json_decref(text);
+		text = line;
+	}
+	document = json_pack("{s:o}", "text", text);
+	return give(c, "document", document);
+}
+
+CALL(export, export(&c))
 CALL(resolve, resolve(&c))
 CALL(lower, lower(&c))
 CALL(list, look(&c))
@@ -231,6 +251,7 @@ RGP_ENTRY(mesh)
 		.remove = call_remove,
 		.update = call_update,
 		.ready = call_ready,
-		.find = call_find};
+		.find = call_find,
+		.export_form = call_export};
 	return &provider;
 }

@@ -1,0 +1,44 @@
+#include "common/open.h"
+#include <string.h>
+
+#define REGION_MAX 32
+
+bool mod_is_region(const char *region)
+{
+	if (!*region || strlen(region) > REGION_MAX)
+		return false;
+	for (const char *at = region; *at; at++)
+		if (!g_ascii_islower(*at) && !g_ascii_isdigit(*at) && *at != '-')
+			return false;
+	return true;
+}
+
+json_t *mod_open_input(
+	const ModTalk *talk, const struct rgp_args *args, const char *cloud, const char *example)
+{
+	json_auto_t *input = mod_input(talk, args);
+	const char *region = mod_str(input, "region");
+	if (!input || mod_is_region(region))
+		return input ? json_incref(input) : NULL;
+	g_autofree char *summary =
+		g_strdup_printf("\"%s\" is not the name of %s region", region, cloud);
+	g_autofree char *hint = g_strconcat("write it like ", example, NULL);
+	mod_report_text(talk, RGP_CLASS_INVALID, summary, NULL, hint);
+	return NULL;
+}
+
+const char *mod_open_env(const ModTalk *talk, const char *name)
+{
+	const char *value = talk->host->env(talk->call, name);
+	return value && *value ? value : "";
+}
+
+char *mod_open_connection(const ModTalk *talk, const char *variable)
+{
+	const char *bundle = mod_open_env(talk, variable);
+	json_auto_t *connection = *bundle ? json_pack("{s:s}", "ca_file", bundle) : NULL;
+	char *text = connection ? json_dumps(connection, JSON_COMPACT) : NULL;
+	char *copy = g_strdup(text);
+	free(text);
+	return copy;
+}

@@ -1,0 +1,15 @@
+/* What modules read when they open an instance: its region, and settings of the environment. */
+#pragma once
+#include "common/talk.h"
+
+/* A region or zone can become part of a URL or host name. */
+bool mod_is_region(const char *region);
+/* The call's input; NULL after a diagnostic: its region is not one of the cloud ("an AWS"), such as
+ * `example`. A new reference. */
+json_t *mod_open_input(
+	const ModTalk *talk, const struct rgp_args *args, const char *cloud, const char *example);
+/* A variable of the environment, "" if it is not set. */
+const char *mod_open_env(const ModTalk *talk, const char *name);
+/* The `connection` of requests, with the file of certificate authorities that the variable names;
+ * NULL: it is not set. g_free. */
+char *mod_open_connection(const ModTalk *talk, const char *variable);

@@ -1,0 +1,230 @@
+/* lower: the fitted cluster (src/fit/README.md) -> desired resources. Pure. */
+#include "common/lower.h"
+#include "gcp/kinds.h"
+#include "gcp/machine.h"
+
+/* A company's own rules usually have 1000 and win; the default network's, which open ssh and rdp to
+ * the world, have 65534. */
+#define ALLOW_PRIORITY 64000
+#define DENY_PRIORITY 65000
+
+typedef struct {
+	ModLowering shared;
+	GcpSeriesTable *series;
+} Lowering;
+
+static bool has_firewall(const Lowering *lowering)
+{
+	return !json_is_false(mod_lower_setting(&lowering->shared, "firewall"));
+}
+
+/* What resolve found (network.c). */
+static const char *network_of(const Lowering *lowering, const char *member)
+{
+	return mod_str(mod_lower_facts(&lowering->shared), member);
+}
+
+/* ---- firewall */
+
+static json_t *rule_of(const Lowering *lowering, const char *action, int priority)
+{
+	return json_pack("{s:s, s:s, s:s, s:i, s:[s]}", "network", network_of(lowering, "network"),
+		"direction", "INGRESS", "action", action, "priority", priority, "protocols", "all");
+}
+
+static void add_firewall(Lowering *lowering)
+{
+	json_t *closed = rule_of(lowering, "deny", DENY_PRIORITY);
+	json_t *nodes = rule_of(lowering, "allow", ALLOW_PRIORITY);
+	json_object_set_new(closed, "source_ranges", json_pack("[s]", "0.0.0.0/0"));
+	json_object_set_new(closed, "target_tags", json_pack("[s]", GCP_OWN_TAG));
+	json_object_set_new(nodes, "source_tags", json_pack("[s]", GCP_OWN_TAG));
+	json_object_set_new(nodes, "target_tags", json_pack("[s]", GCP_OWN_TAG));
+	mod_lower_add(&lowering->shared, &(ModWanted){.kind = GCP_FIREWALL,
+						 .name = "closed",
+						 .origin = "/provider",
+						 .attributes = closed});
+	mod_lower_add(&lowering->shared, &(ModWanted){.kind = GCP_FIREWALL,
+						 .name = "nodes",
+						 .origin = "/provider",
+						 .attributes = nodes});
+}
+
+static json_t *network_tags(const Lowering *lowering)
+{
+	json_t *tags = json_array();
+	if (has_firewall(lowering))
+		json_array_append_new(tags, json_string(GCP_OWN_TAG));
+	json_array_extend(tags, mod_unconst(mod_lower_setting(&lowering->shared, "network_tags")));
+	return tags;
+}
+
+/* ---- nodes */
+
+static void check_attached(
+	Lowering *lowering, const json_t *node, const GcpMachine *machine, const GcpSeries *series)
+{
+	int most = gcp_series_vcpus(series, machine->count), vcpus = gcp_machine_vcpus(machine);
+	if (!most)
+		mod_lower_refuse(&lowering->shared, node, "",
+			"choose another number of GPUs per node",
+			"%s has no machines with %d of %s", "Compute Engine", machine->count,
+			machine->accelerator);
+	else if (vcpus > most)
+		mod_lower_refuse(&lowering->shared, node, "", "choose a smaller host",
+			"a host with %d of %s has at most %d vCPUs, and %s has %d", machine->count,
+			machine->accelerator, most, machine->type, vcpus);
+}
+
+static void check_machine(Lowering *lowering, const json_t *node, const GcpMachine *machine)
+{
+	const json_t *offer = json_object_get(node, "offer");
+	const char *disk = mod_str(json_object_get(node, "disk"), "type");
+	bool spot = g_str_equal(mod_str(offer, "market"), "spot");
+	bool reserved = *mod_str(offer, "reservation") != '\0';
+	GcpSeries series;
+	if (!gcp_series_find(lowering->series, machine, &series))
+		return;
+	if (!reserved && !gcp_has_word(series.markets, spot ? "SPOT" : "STANDARD"))
+		mod_lower_refuse(&lowering->shared, node, "",
+			gcp_has_word(series.markets, "SPOT") ? "use `market: spot`" : NULL,
+			"%s is not sold %s", machine->type, spot ? "as spot" : "on demand");
+	if (*disk && !gcp_has_word(series.disks, disk))
+		mod_lower_refuse(&lowering->shared, node, "/disk/type", NULL,
+			"%s does not boot from %s disks: it takes %s", machine->type, disk,
+			series.disks);
+	if (machine->accelerator)
+		check_attached(lowering, node, machine, &series);
+	if (*mod_str(json_object_get(node, "network"), "placement") && !series.is_compact)
+		mod_lower_refuse(&lowering->shared, node, "/network/placement",
+			"remove `placement`, or choose a machine of another series",
+			"Compute Engine has no compact placement for %s", machine->type);
+	if (mod_int(json_object_get(node, "network"), "rdma") > 0)
+		mod_lower_refuse(&lowering->shared, node, "/network/rdma",
+			"remove `rdma`: nodes then use TCP through their one interface",
+			"GPUDirect is not supported: each further interface needs a VPC network of "
+			"its own");
+}
+
+static const char *market_of(
+	const Lowering *lowering, const json_t *offer, const GcpMachine *machine)
+{
+	GcpSeries series;
+	if (g_str_equal(mod_str(offer, "market"), "spot"))
+		return "spot";
+	bool bound = *mod_str(offer, "reservation") &&
+		     gcp_series_find(lowering->series, machine, &series) &&
+		     !gcp_has_word(series.markets, "STANDARD");
+	return bound ? GCP_RESERVATION_BOUND : "on-demand";
+}
+
+static json_t *instance_attributes(Lowering *lowering, const json_t *node)
+{
+	const json_t *offer = json_object_get(node, "offer");
+	const json_t *network = json_object_get(node, "network");
+	bool spot = g_str_equal(mod_str(offer, "market"), "spot");
+	g_auto(GcpMachine) machine = {0};
+	gcp_machine_parse(mod_str(offer, "instance_type"), &machine);
+	check_machine(lowering, node, &machine);
+	const char *reservation = mod_str(offer, "reservation");
+	bool terminates = spot || gcp_machine_has_gpus(lowering->series, &machine);
+	json_t *attributes = json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:b, s:o, s:o}",
+		"instance_type", mod_str(offer, "instance_type"), "image",
+		mod_str(json_object_get(node, "image"), "id"), "zone", mod_str(offer, "zone"),
+		"subnetwork", network_of(lowering, "subnetwork"), "market",
+		market_of(lowering, offer, &machine), "host_maintenance",
+		terminates ? "TERMINATE" : "MIGRATE", "instance_state", "running", "public_ip",
+		json_is_true(json_object_get(network, "public_ip")), "network_tags",
+		network_tags(lowering), "labels", mod_lower_labels(&lowering->shared));
+	mod_lower_disk(node, attributes);
+	if (*reservation)
+		json_object_set_new(attributes, "reservation", json_string(reservation));
+	if (mod_lower_setting(&lowering->shared, "service_account"))
+		json_object_set(attributes, "service_account",
+			mod_unconst(mod_lower_setting(&lowering->shared, "service_account")));
+	mod_lower_user_data(&lowering->shared, node, attributes);
+	return attributes;
+}
+
+static void add_head(Lowering *lowering, const json_t *node)
+{
+	const ModWanted address = {
+		.kind = GCP_ADDRESS,
+		.name = "head",
+		.origin = mod_str(node, "origin"),
+		.attributes =
+			json_pack("{s:s, s:o}", "subnetwork", network_of(lowering, "subnetwork"),
+				"labels", mod_lower_labels(&lowering->shared)),
+	};
+	const ModWanted head = {
+		.kind = GCP_INSTANCE,
+		.name = "head",
+		.origin = mod_str(node, "origin"),
+		.group = "head",
+		.attributes = instance_attributes(lowering, node),
+	};
+	json_object_set_new(
+		head.attributes, "private_ip", mod_lower_ref(GCP_HEAD_ADDRESS, "address"));
+	mod_lower_add(&lowering->shared, &address);
+	mod_lower_add(&lowering->shared, &head);
+}
+
+/* One policy per pool, however many groups of equal nodes the pool has. */
+static void add_placement(Lowering *lowering, const json_t *node, json_t *attributes)
+{
+	const char *pool = mod_str(node, "pool");
+	if (!*mod_str(json_object_get(node, "network"), "placement"))
+		return;
+	g_autofree char *address = g_strconcat(GCP_POLICY ".", pool, NULL);
+	g_autofree char *origin = g_strconcat(mod_str(node, "origin"), "/network", NULL);
+	json_object_set_new(attributes, "resource_policy", mod_lower_ref(address, "policy_name"));
+	if (mod_lower_has(&lowering->shared, address))
+		return;
+	mod_lower_add(&lowering->shared,
+		&(ModWanted){.kind = GCP_POLICY,
+			.name = pool,
+			.origin = origin,
+			.attributes = json_pack("{s:s}", "collocation", "COLLOCATED")});
+}
+
+static void add_workers(Lowering *lowering, const json_t *node)
+{
+	const ModWanted wanted = {
+		.kind = GCP_INSTANCE,
+		.name = mod_str(node, "pool"),
+		.origin = mod_str(node, "origin"),
+		.group = mod_str(node, "pool"),
+		.indexes = json_object_get(node, "indexes"),
+		.attributes = instance_attributes(lowering, node),
+	};
+	add_placement(lowering, node, wanted.attributes);
+	mod_lower_add(&lowering->shared, &wanted);
+}
+
+rgp_status gcp_lower(const GcpCall *call, const json_t *input)
+{
+	/* instances are created after the rules that close them, and deleted before */
+	static const char *const rules[] = {GCP_FIREWALL ".closed", GCP_FIREWALL ".nodes", NULL};
+	g_autoptr(GcpSeriesTable) series = gcp_series_open();
+	Lowering lowering = {
+		.shared = {.talk = &call->talk,
+			.fitted = input,
+			.node_kind = GCP_INSTANCE,
+			.head = GCP_HEAD_ADDRESS,
+			.head_attribute = "address"},
+		.series = series,
+	};
+	size_t i;
+	const json_t *node;
+	if (has_firewall(&lowering)) {
+		lowering.shared.first = rules;
+		add_firewall(&lowering);
+	}
+	json_array_foreach (json_object_get(input, "nodes"), i, node) {
+		if (g_str_equal(mod_str(node, "role"), "head"))
+			add_head(&lowering, node);
+		else
+			add_workers(&lowering, node);
+	}
+	return mod_lower_give(&lowering.shared);
+}

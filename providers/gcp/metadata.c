@@ -1,0 +1,59 @@
+/* The metadata server of the machine that we run on, if Google runs it
+ * (cloud.google.com/compute/docs/metadata/overview). */
+#include <string.h>
+#include "common/oauth.h"
+#include "gcp/credentials.h"
+
+/* A machine without this service does not answer at all. */
+#define TIMEOUT_MS 1000
+
+/* Its answer carries the header that only Google's server sends: another server at this address
+ * must not supply credentials. NULL: it has none. g_free */
+static char *metadata_text(const ModTalk *talk, const char *path)
+{
+	static const char *const headers[] = {"Metadata-Flavor: Google", NULL};
+	const char *host = talk->host->env(talk->call, "GCE_METADATA_HOST");
+	g_autofree char *url = g_strdup_printf("http://%s/computeMetadata/v1/%s",
+		host && *host ? host : "metadata.google.internal", path);
+	const struct rgp_http_req request = {.size = sizeof request,
+		.flags = RGP_HTTP_READING | RGP_HTTP_HIDE_BODY,
+		.method = "GET",
+		.url = url,
+		.headers = headers,
+		/* nobody in between may see the machine's token */
+		.connection = mod_bytes("{\"proxy_url\":\"\"}"),
+		.what = "GetMetadata",
+		.timeout_ms = TIMEOUT_MS,
+		.max_tries = 2};
+	struct rgp_http_resp answer = {.size = sizeof answer};
+	if (talk->host->http(talk->call, &request, &answer) != RGP_OK || answer.status != 200)
+		return NULL;
+	json_auto_t *got = json_loadb(answer.headers.data, answer.headers.len, 0, NULL);
+	if (strcmp(mod_str(got, "metadata-flavor"), "Google"))
+		return NULL;
+	return g_strndup(answer.body.data, answer.body.len);
+}
+
+rgp_status gcp_token_metadata(const ModTalk *talk, const struct rgp_inst *inst, GcpToken *token)
+{
+	ModTalk quiet = *talk;
+	quiet.quiet = true;
+	g_autofree char *text = metadata_text(&quiet, "instance/service-accounts/default/token");
+	if (talk->host->canceled(talk->call))
+		return RGP_CANCELED;
+	if (text)
+		return mod_oauth_read(talk, "the metadata server",
+			(struct rgp_bytes){text, strlen(text)}, &token->auth, &token->expires_s);
+	mod_report_text(talk, RGP_CLASS_DENIED, "no Google credentials were found",
+		"looked at provider.credentials, GOOGLE_APPLICATION_CREDENTIALS, the file of "
+		"`gcloud auth application-default login`, and the metadata server",
+		"run `gcloud auth application-default login`, or set "
+		"GOOGLE_APPLICATION_CREDENTIALS to a credentials file");
+	return RGP_FAIL;
+}
+
+char *gcp_project_metadata(const ModTalk *talk)
+{
+	char *text = metadata_text(talk, "project/project-id");
+	return text ? g_strstrip(text) : NULL;
+}

@@ -1,0 +1,127 @@
+/* Opens an instance: settings of the spec and the environment. No network. */
+#include "gcp/open.h"
+#include <string.h>
+#include "common/open.h"
+#include "gcp/credentials.h"
+#include "gcp/data.h"
+
+#define ENDPOINT_ENV "CLOUDSDK_API_ENDPOINT_OVERRIDES_COMPUTE"
+#define PROJECT_ENV "GOOGLE_CLOUD_PROJECT"
+#define TRIES 10 /* requests are limited per minute: the next one must be reached */
+
+/* Reasons of an error (cloud.google.com/apis/design/errors, and the older form of Compute Engine).
+ */
+static const char *const codes[] = {"/error/errors/0/reason", "/error/details/0/reason",
+	"/error/details/1/reason", "/error/status", NULL};
+static const char *const messages[] = {"/error/message", "/error/errors/0/message", NULL};
+
+static void find_endpoint(const ModTalk *talk, struct rgp_inst *inst)
+{
+	const char *named = mod_str(inst->config, "endpoint");
+	if (!*named)
+		named = mod_open_env(talk, ENDPOINT_ENV);
+	inst->base = *named ? g_strconcat(named, g_str_has_suffix(named, "/") ? "" : "/", NULL)
+			    : g_strdup_printf("https://compute.%s/compute/v1/", inst->universe);
+}
+
+static void find_project(const ModTalk *talk, struct rgp_inst *inst)
+{
+	const struct {
+		const char *project, *source;
+	} places[] = {{mod_str(inst->config, "project"), "`project` of provider"},
+		{mod_open_env(talk, PROJECT_ENV), PROJECT_ENV},
+		{mod_str(inst->key, "project_id"), "the credentials file"}};
+	for (size_t i = 0; i < G_N_ELEMENTS(places) && !inst->project; i++) {
+		inst->project = *places[i].project ? g_strdup(places[i].project) : NULL;
+		inst->project_source = places[i].source;
+	}
+}
+
+/* 6 to 30 lower-case letters, digits and hyphens, a letter first, no hyphen last (Resource Manager,
+ * "Creating and managing projects"); older ones begin with their domain: "example.com:project". It
+ * becomes part of URLs. */
+static bool is_project(const char *project)
+{
+	return g_regex_match_simple("^([a-z0-9][a-z0-9.-]{0,60}:)?[a-z][a-z0-9-]{4,28}[a-z0-9]$",
+		project, G_REGEX_DOLLAR_ENDONLY, 0);
+}
+
+static rgp_status check_project(const GcpCall *call, const char *project)
+{
+	const char *source = call->inst->project_source;
+	bool number = strspn(project, "0123456789") == strlen(project);
+	if (is_project(project))
+		return RGP_OK;
+	return mod_refuse(call, "/provider",
+		"`gcloud projects list` shows the ids of projects: 6 to 30 lower-case letters, "
+		"digits and hyphens, such as my-project-123",
+		"\"%s\", from %s, is %s", project, source,
+		number ? "the number of a project, not its id" : "not the id of a project");
+}
+
+void gcp_close(struct rgp_inst *inst)
+{
+	if (!inst)
+		return;
+	mod_errors_free(inst->errors);
+	mod_lease_free(inst->lease);
+	g_free(inst->region);
+	json_decref(inst->config);
+	g_free(inst->base);
+	g_free(inst->connection);
+	g_free(inst->key_path);
+	json_decref(inst->key);
+	g_free(inst->key_fault);
+	g_free(inst->universe);
+	g_free(inst->user_project);
+	g_free(inst->project);
+	pthread_mutex_destroy(&inst->lock);
+	g_free(inst);
+}
+
+rgp_status gcp_open(const struct rgp_host *host, struct rgp_call *call, const struct rgp_args *args,
+	struct rgp_inst **out)
+{
+	const ModTalk talk = {host, call};
+	json_auto_t *input = mod_open_input(&talk, args, "a Google Cloud", "us-central1");
+	if (!input)
+		return RGP_FAIL;
+	struct rgp_inst *inst = g_new0(struct rgp_inst, 1);
+	pthread_mutex_init(&inst->lock, NULL);
+	inst->region = g_strdup(mod_str(input, "region"));
+	inst->config = json_deep_copy(json_object_get(input, "config"));
+	gcp_credentials_find(&talk, inst);
+	find_endpoint(&talk, inst);
+	inst->connection = mod_open_connection(&talk, "CLOUDSDK_CORE_CUSTOM_CA_CERTS_FILE");
+	find_project(&talk, inst);
+	inst->headers[0] = inst->user_project;
+	inst->errors = mod_errors_new(gcp_data_find("errors.csv")->data);
+	inst->lease = gcp_credentials_lease(inst);
+	inst->rest = (ModRest){.cloud = "Compute Engine",
+		.base = inst->base,
+		.connection = inst->connection,
+		.lease = inst->lease,
+		.errors = inst->errors,
+		.codes = codes,
+		.messages = messages,
+		.max_tries = TRIES};
+	*out = inst;
+	return RGP_OK;
+}
+
+const char *gcp_project(const GcpCall *call)
+{
+	struct rgp_inst *inst = call->inst;
+	pthread_mutex_lock(&inst->lock);
+	if (!inst->project && !inst->key_path) {
+		inst->project = gcp_project_metadata(&call->talk);
+		inst->project_source = "the metadata server";
+	}
+	const char *project = inst->project; /* set once, never changed */
+	pthread_mutex_unlock(&inst->lock);
+	if (project)
+		return check_project(call, project) == RGP_OK ? project : NULL;
+	mod_refuse(call, "/provider", "set `project` of provider, or " PROJECT_ENV,
+		"no Google Cloud project is named");
+	return NULL;
+}

@@ -1,0 +1,115 @@
+#include <string.h>
+#include "gcp/sim/gce.h"
+
+/* What a caller may do: everything but the knob denied_permissions; and whether the API is enabled
+ * in the project at all (knob disabled_apis). Permissions: cloud.google.com/compute/docs/access/iam
+ */
+
+/* "instances.bulkInsert" as "compute.instances.create". g_free it. */
+static char *permission_of(const char *action)
+{
+	static const struct {
+		const char *method, *verb;
+	} verbs[] = {{"insert", "create"}, {"bulkInsert", "create"}, {"aggregatedList", "list"},
+		{"patch", "update"}, {"wait", "get"}};
+	static const char *const internal[][2] = {
+		{"addresses.insert", "createInternal"}, {"addresses.delete", "deleteInternal"}};
+	const char *method = strchr(action, '.') + 1, *verb = method;
+	for (gsize i = 0; i < G_N_ELEMENTS(verbs); i++) {
+		if (g_str_equal(verbs[i].method, method))
+			verb = verbs[i].verb;
+	}
+	for (gsize i = 0; i < G_N_ELEMENTS(internal); i++) { /* others are not simulated */
+		if (g_str_equal(internal[i][0], action))
+			verb = internal[i][1];
+	}
+	return g_strdup_printf("compute.%.*s.%s", (int)(method - 1 - action), action, verb);
+}
+
+static bool is_denied(const RgSimCall *call, const char *permission)
+{
+	return rg_json_has_text(
+		json_object_get(call->sim->knobs, "denied_permissions"), permission);
+}
+
+static bool require(RgSimCall *call, const char *permission)
+{
+	rg_sim_log(call, "permission_log",
+		json_pack("{s:s, s:s}", "permission", permission, "project", call->place_name));
+	if (!is_denied(call, permission))
+		return true;
+	const char *path = call->request->path + strlen("/compute/v1/");
+	return rg_sim_fail(
+		call, 403, "forbidden", "Required '%s' permission for '%s'", permission, path);
+}
+
+/* What a new machine needs beyond compute.instances.create. */
+static bool check_machine(RgSimCall *call)
+{
+	const json_t *body = call_body(call);
+	const json_t *bulk = json_object_get(body, "instanceProperties");
+	const json_t *given = bulk ? bulk : body;
+	const json_t *interface = json_array_get(json_object_get(given, "networkInterfaces"), 0);
+	const struct {
+		const char *permission;
+		bool needed;
+	} more[] = {
+		{"compute.disks.create", true},
+		{"compute.subnetworks.use", true},
+		{"compute.subnetworks.useExternalIp", json_object_get(interface, "accessConfigs")},
+		{"compute.addresses.useInternal", json_object_get(interface, "networkIP")},
+		{"compute.instances.setMetadata", json_object_get(given, "metadata")},
+		{"compute.instances.setLabels", json_object_get(given, "labels")},
+		{"compute.instances.setTags", json_object_get(given, "tags")},
+		{"compute.instances.setServiceAccount", json_object_get(given, "serviceAccounts")},
+		{"iam.serviceAccounts.actAs", json_object_get(given, "serviceAccounts")},
+		{"compute.resourcePolicies.use", json_object_get(given, "resourcePolicies")},
+	};
+	for (gsize i = 0; i < G_N_ELEMENTS(more); i++) {
+		if (more[i].needed && !require(call, more[i].permission))
+			return false;
+	}
+	return true;
+}
+
+bool gce_permission_check(RgSimCall *call)
+{
+	const char *name = call->action->name;
+	if (rg_sim_knobs_lists(
+		    json_object_get(call->sim->knobs, "disabled_apis"), call->place_name))
+		return rg_sim_fail(call, 403, "accessNotConfigured",
+			"Compute Engine API has not been used in project %s before or it is "
+			"disabled. "
+			"Enable it by visiting "
+			"https://console.developers.google.com/apis/api/compute.googleapis.com/"
+			"overview?project=%s then retry.",
+			call->place_name, call->place_name);
+	if (g_str_has_suffix(name, ".testIamPermissions"))
+		return true;
+	g_autofree char *permission = permission_of(name);
+	bool makes =
+		g_str_equal(name, "instances.insert") || g_str_equal(name, "instances.bulkInsert");
+	bool rule = call->action->mutating && g_str_has_prefix(name, "firewalls.");
+	bool address = g_str_equal(name, "addresses.insert");
+	return require(call, permission) && (!makes || check_machine(call)) &&
+	       (!rule || require(call, "compute.networks.updatePolicy")) &&
+	       (!address || require(call, "compute.subnetworks.use"));
+}
+
+static bool test_permissions(RgSimCall *call)
+{
+	const json_t *asked = json_object_get(call_body(call), "permissions");
+	json_t *granted = json_array(), *permission;
+	size_t i;
+	json_array_foreach (asked, i, permission) {
+		if (!is_denied(call, json_string_value(permission)))
+			json_array_append(granted, permission);
+	}
+	return gce_answer(call, json_pack("{s:o}", "permissions", granted));
+}
+
+const RgSimAction gce_permission_actions[] = {
+	{"instances.testIamPermissions", test_permissions, false, ".permissions"},
+	{"subnetworks.testIamPermissions", test_permissions, false, ".permissions"},
+	{NULL},
+};

@@ -1,0 +1,392 @@
+#include "kubernetes/lower.h"
+#include <string.h>
+#include "kubernetes/manifest.h"
+
+/* What a disk has if the spec chooses nothing (src/fit/node.c). */
+#define DISK_DEFAULT_GB 100
+#define TOKEN_SECRET KUBE_SECRET ".token"
+
+G_GNUC_PRINTF(4, 0)
+static void refuse(KubeLowering *lowering, const char *origin, const char *hint, const char *format,
+	va_list args)
+{
+	g_autofree char *summary = g_strdup_vprintf(format, args);
+	mod_report_origin(lowering->talk, RGP_CLASS_INVALID, origin, summary, hint);
+	lowering->status = RGP_FAIL;
+}
+
+void kube_lower_refuse(
+	KubeLowering *lowering, const char *origin, const char *hint, const char *format, ...)
+{
+	va_list args;
+	va_start(args, format);
+	refuse(lowering, origin, hint, format, args);
+	va_end(args);
+}
+
+void kube_lower_refuse_field(KubeLowering *lowering, const json_t *node, const char *field,
+	const char *hint, const char *format, ...)
+{
+	va_list args;
+	g_autofree char *origin = g_strconcat(mod_str(node, "origin"), field, NULL);
+	va_start(args, format);
+	refuse(lowering, origin, hint, format, args);
+	va_end(args);
+}
+
+json_t *kube_lower_setting(const KubeLowering *lowering, const char *name)
+{
+	return json_object_get(lowering->config, name);
+}
+
+json_t *kube_lower_quantity(const json_t *value)
+{
+	if (!json_is_integer(value))
+		return json_incref(mod_unconst(value));
+	return json_sprintf("%" JSON_INTEGER_FORMAT, json_integer_value(value));
+}
+
+const json_t *kube_lower_pod_settings(const KubeLowering *lowering, const json_t *node)
+{
+	return json_object_get(kube_lower_setting(lowering, "pods"), mod_str(node, "pool"));
+}
+
+json_t *kube_lower_object(const KubeLowering *lowering, const char *name)
+{
+	json_t *labels = json_copy(json_object_get(lowering->fitted, "labels"));
+	return json_pack(
+		"{s:s, s:o}", "object_name", name, "labels", labels ? labels : json_object());
+}
+
+void kube_lower_add(KubeLowering *lowering, const KubeWanted *wanted)
+{
+	g_autofree char *name = g_strdelimit(g_strdup(wanted->name), ".", '-');
+	g_autofree char *address = g_strdup_printf("%s.%s", wanted->kind, name);
+	json_t *resource = json_pack("{s:s, s:s, s:s, s:n, s:s?, s:s, s:o, s:o}", "address",
+		address, "kind", wanted->kind, "name", name, "index", "group", wanted->group,
+		"origin", wanted->origin, "depends_on",
+		wanted->depends_on ? wanted->depends_on : json_array(), "attributes",
+		wanted->attributes);
+	if (wanted->nodes)
+		json_object_set_new(resource, "nodes", wanted->nodes);
+	if (wanted->restart)
+		json_object_set_new(resource, "restart", wanted->restart);
+	json_array_append_new(lowering->resources, resource);
+}
+
+bool kube_lower_is_elastic(const json_t *node)
+{
+	return json_object_get(node, "max") != NULL;
+}
+
+static const json_t *nodes_of(const KubeLowering *lowering)
+{
+	return json_object_get(lowering->fitted, "nodes");
+}
+
+bool kube_lower_has_elastic(const KubeLowering *lowering)
+{
+	size_t i;
+	const json_t *node;
+	json_array_foreach (nodes_of(lowering), i, node)
+		if (kube_lower_is_elastic(node))
+			return true;
+	return false;
+}
+
+/* ---- checks */
+
+static void check_disk(KubeLowering *lowering, const json_t *node)
+{
+	const json_t *disk = json_object_get(node, "disk");
+	if (*mod_str(disk, "type"))
+		kube_lower_refuse_field(lowering, node, "/disk/type", "remove `disk`",
+			"pods have no root disk whose type could be chosen");
+	else if (mod_int(disk, "size_gb") != DISK_DEFAULT_GB)
+		kube_lower_refuse_field(lowering, node, "/disk/size",
+			"use provider.pods.POOL.ephemeral_storage",
+			"pods have no root disk of their own");
+}
+
+static void check_network(KubeLowering *lowering, const json_t *node)
+{
+	const json_t *network = json_object_get(node, "network");
+	if (json_is_true(json_object_get(network, "public_ip")))
+		kube_lower_refuse_field(lowering, node, "/public_ip",
+			"remove it; provider.service_type makes the head reachable",
+			"pods have no public addresses");
+	if (*mod_str(network, "placement"))
+		kube_lower_refuse_field(lowering, node, "/network/placement", "remove `placement`",
+			"placement of pods near each other is not supported on Kubernetes");
+	if (mod_int(network, "rdma") > 0)
+		kube_lower_refuse_field(lowering, node, "/network/rdma", "remove `rdma`",
+			"RDMA devices of pods are not supported");
+}
+
+static void check_node(KubeLowering *lowering, const json_t *node)
+{
+	bool gang = json_is_true(json_object_get(node, "gang"));
+	check_disk(lowering, node);
+	check_network(lowering, node);
+	if (json_object_get(json_object_get(node, "health"), "diag"))
+		kube_lower_refuse_field(lowering, node, "/health/diag", "remove `diag`",
+			"raygpu runs no dcgmi in pods");
+	if (json_object_get(json_object_get(node, "replace"), "max_surge"))
+		kube_lower_refuse_field(lowering, node, "/replace/max_surge",
+			"use `replace: {max_unavailable: N}`",
+			"the new pods of a worker group cannot come before the old ones: KubeRay "
+			"keeps "
+			"the number of pods");
+	if (gang && !kube_lower_setting(lowering, "queue"))
+		kube_lower_refuse_field(lowering, node, "/gang", "set provider.queue",
+			"a gang requires Kueue: KubeRay creates pods one by one");
+}
+
+/* Pools of machines may have nodes of several types; the pods of a group are alike. */
+static void check_once(KubeLowering *lowering, const json_t *node, GHashTable *seen)
+{
+	if (!g_hash_table_add(seen, (gpointer)(uintptr_t)mod_str(node, "pool")))
+		kube_lower_refuse_field(lowering, node, "", "use another pool for the others",
+			"the pods of a pool must be alike, and those of %s are of several shapes "
+			"or "
+			"markets",
+			mod_str(node, "pool"));
+}
+
+/* The settings of a pool that does not exist would be ignored. */
+static void check_pod_settings(KubeLowering *lowering, GHashTable *pools)
+{
+	const char *pool;
+	json_t *settings;
+	json_object_foreach (kube_lower_setting(lowering, "pods"), pool, settings) {
+		g_autofree char *origin = g_strconcat("/provider/pods/", pool, NULL);
+		if (!g_hash_table_contains(pools, pool))
+			kube_lower_refuse(lowering, origin, "it must be head or the name of a pool",
+				"provider.pods has settings of \"%s\", which is not a pool", pool);
+	}
+}
+
+static void check_all(KubeLowering *lowering)
+{
+	g_autoptr(GHashTable) seen = g_hash_table_new(g_str_hash, g_str_equal);
+	size_t i;
+	const json_t *node;
+	json_array_foreach (nodes_of(lowering), i, node) {
+		check_node(lowering, node);
+		check_once(lowering, node, seen);
+	}
+	check_pod_settings(lowering, seen);
+}
+
+/* ---- resources */
+
+static json_t *number_of_pods(const json_t *node)
+{
+	return json_integer((json_int_t)json_array_size(json_object_get(node, "indexes")));
+}
+
+static json_t *group_attributes(KubeLowering *lowering, const json_t *node)
+{
+	const json_t *offer = json_object_get(node, "offer");
+	bool elastic = kube_lower_is_elastic(node);
+	json_t *count = number_of_pods(node);
+	json_t *min = elastic ? json_incref(json_object_get(node, "min")) : json_incref(count);
+	json_t *max = elastic ? json_incref(json_object_get(node, "max")) : json_incref(count);
+	json_t *attributes = json_pack("{s:s, s:s, s:s, s:O, s:O}", "group_name",
+		mod_str(node, "pool"), "instance_type", mod_str(offer, "instance_type"), "market",
+		g_str_equal(mod_str(offer, "market"), "spot") ? "spot" : "on-demand",
+		"min_replicas", min, "max_replicas", max);
+	json_object_set_new(attributes, "max_unavailable",
+		json_integer(MAX(1, mod_int(json_object_get(node, "replace"), "max_unavailable"))));
+	if (json_equal(min, max))
+		json_object_set(attributes, "replicas", min);
+	json_object_update_new(attributes, kube_lower_pod(lowering, node));
+	json_decref(count);
+	json_decref(min);
+	json_decref(max);
+	return attributes;
+}
+
+static json_t *stands_for(const json_t *node)
+{
+	bool head = g_str_equal(mod_str(node, "role"), "head");
+	json_t *one = json_pack(
+		"{s:s, s:s}", "pool", mod_str(node, "pool"), "role", mod_str(node, "role"));
+	if (kube_lower_is_elastic(node)) {
+		json_object_set(one, "min", json_object_get(node, "min"));
+		json_object_set(one, "max", json_object_get(node, "max"));
+	} else {
+		json_object_set_new(one, "count", head ? json_integer(1) : number_of_pods(node));
+	}
+	return json_pack("[o]", one);
+}
+
+static void add_secret(KubeLowering *lowering, const json_t *token, json_t *depends_on)
+{
+	if (!token)
+		return;
+	g_autofree char *name =
+		g_strconcat(mod_str(lowering->fitted, "cluster"), "-ray-token", NULL);
+	json_t *attributes = kube_lower_object(lowering, name);
+	json_object_set(attributes, "token", mod_unconst(token));
+	json_array_append_new(depends_on, json_string(TOKEN_SECRET));
+	kube_lower_add(lowering, &(KubeWanted){.kind = KUBE_SECRET,
+					 .name = "token",
+					 .origin = "/ray",
+					 .attributes = attributes,
+					 .depends_on = json_pack("[s]", mod_str(token, "$ref"))});
+}
+
+/* "spec.queue" of the cluster; "": none. */
+static const char *queue_of(const KubeLowering *lowering)
+{
+	const json_t *queue = kube_lower_setting(lowering, "queue");
+	return json_is_string(queue) ? json_string_value(queue) : mod_str(queue, "name");
+}
+
+/* Kueue's Workload of a RayCluster has the pod templates; one that differs from those that were
+ * admitted is not the admitted one (pkg/controller/jobframework/reconciler.go, "equivalent"). */
+static json_t *requeued(const KubeLowering *lowering)
+{
+	return json_sprintf(
+		"Kueue may queue the whole cluster again: all pods end, and it waits in "
+		"the queue %s",
+		queue_of(lowering));
+}
+
+/* NULL: everything on the cluster ends. */
+static json_t *restart_of_head(const KubeLowering *lowering)
+{
+	if (*queue_of(lowering))
+		return requeued(lowering);
+	if (!kube_lower_setting(lowering, "fault_tolerance"))
+		return NULL;
+	return json_string("tasks and actors of the workers go on, because Ray's control store is "
+			   "kept outside of the head; drivers that run on the head end");
+}
+
+static json_t *restart_of_group(const KubeLowering *lowering, const json_t *node)
+{
+	int64_t drain = kube_lower_drain_s(lowering, node);
+	int64_t most = MAX(1, mod_int(json_object_get(node, "replace"), "max_unavailable"));
+	g_autofree char *tasks = drain ? g_strdup_printf("their tasks have %d s to end", (int)drain)
+				       : g_strdup("their tasks end");
+	if (*queue_of(lowering))
+		return requeued(lowering);
+	return json_sprintf("pods are replaced %d at a time, and %s", (int)most, tasks);
+}
+
+/* `groups`: of the workers, in the API's form. */
+static void add_cluster(KubeLowering *lowering, const json_t *head, json_t *groups)
+{
+	const char *name = mod_str(lowering->fitted, "cluster");
+	const char *service = json_string_value(kube_lower_setting(lowering, "service_type"));
+	json_t *attributes = kube_lower_object(lowering, name), *depends_on = json_array();
+	json_t *pod = kube_lower_pod(lowering, head);
+	json_object_update_new(attributes,
+		json_pack("{s:s, s:s, s:O, s:O, s:O, s:s, s:b, s:o, s:O}", "instance_type",
+			mod_str(json_object_get(head, "offer"), "instance_type"), "ray_version",
+			mod_str(json_object_get(lowering->fitted, "ray"), "version"),
+			"head_template", json_object_get(pod, "template"), "head_start_params",
+			json_object_get(pod, "start_params"), "head_labels",
+			json_object_get(pod, "ray_labels"), "service_type",
+			service ? service : "ClusterIP", "autoscaling",
+			kube_lower_has_elastic(lowering), "options", kube_lower_options(lowering),
+			"groups", groups));
+	json_decref(pod);
+	add_secret(lowering, json_object_get(json_object_get(head, "boot"), "token"), depends_on);
+	kube_lower_gpu_nodes(lowering, depends_on);
+	kube_lower_queue(lowering, attributes, depends_on);
+	kube_lower_add(lowering, &(KubeWanted){.kind = KUBE_RAY_CLUSTER,
+					 .name = name,
+					 .origin = mod_str(head, "origin"),
+					 .group = "head",
+					 .attributes = attributes,
+					 .depends_on = depends_on,
+					 .nodes = stands_for(head),
+					 .restart = restart_of_head(lowering)});
+}
+
+static json_t *before_group(const KubeLowering *lowering, const char *cluster, const char *pool)
+{
+	g_autofree char *nodes = g_strconcat(KUBE_GPU_NODES ".", pool, NULL);
+	json_t *addresses = json_pack("[s]", cluster), *resource;
+	size_t i;
+	json_array_foreach (lowering->resources, i, resource)
+		if (g_str_equal(mod_str(resource, "address"), nodes))
+			json_array_append_new(addresses, json_string(nodes));
+	return addresses;
+}
+
+static void add_groups(KubeLowering *lowering, const json_t *attributes_of)
+{
+	g_autofree char *cluster =
+		g_strconcat(KUBE_RAY_CLUSTER ".", mod_str(lowering->fitted, "cluster"), NULL);
+	size_t i;
+	const json_t *node;
+	json_array_foreach (nodes_of(lowering), i, node) {
+		const char *pool = mod_str(node, "pool");
+		if (g_str_equal(mod_str(node, "role"), "head"))
+			continue;
+		kube_lower_add(lowering,
+			&(KubeWanted){.kind = KUBE_WORKER_GROUP,
+				.name = pool,
+				.origin = mod_str(node, "origin"),
+				.group = pool,
+				.attributes = json_incref(json_object_get(attributes_of, pool)),
+				.depends_on = before_group(lowering, cluster, pool),
+				.nodes = stands_for(node),
+				.restart = restart_of_group(lowering, node)});
+	}
+}
+
+/* By pool, and their form in the API in `groups`. */
+static json_t *make_groups(KubeLowering *lowering, json_t *groups)
+{
+	json_t *by_pool = json_object();
+	size_t i;
+	const json_t *node;
+	json_array_foreach (nodes_of(lowering), i, node) {
+		if (g_str_equal(mod_str(node, "role"), "head"))
+			continue;
+		json_t *attributes = group_attributes(lowering, node);
+		json_array_append_new(groups, kube_group_to_api(attributes));
+		json_object_set_new(by_pool, mod_str(node, "pool"), attributes);
+	}
+	return by_pool;
+}
+
+static const json_t *head_of(const KubeLowering *lowering)
+{
+	size_t i;
+	const json_t *node;
+	json_array_foreach (nodes_of(lowering), i, node)
+		if (g_str_equal(mod_str(node, "role"), "head"))
+			return node;
+	return NULL;
+}
+
+json_t *kube_lower_resources(const ModTalk *talk, const json_t *fitted)
+{
+	const json_t *scope = json_object_get(fitted, "scope");
+	json_auto_t *resources = json_array(), *groups = json_array();
+	KubeLowering lowering = {.talk = talk,
+		.fitted = fitted,
+		.config = json_object_get(scope, "config"),
+		.resources = resources};
+	const json_t *head = head_of(&lowering);
+	check_all(&lowering);
+	if (!head || lowering.status != RGP_OK)
+		return NULL;
+	json_auto_t *by_pool = make_groups(&lowering, groups);
+	add_cluster(&lowering, head, groups);
+	add_groups(&lowering, by_pool);
+	kube_lower_jobs(&lowering);
+	return lowering.status == RGP_OK ? json_incref(resources) : NULL;
+}
+
+rgp_status kube_lower(const ModTalk *talk, const json_t *input)
+{
+	json_t *resources = kube_lower_resources(talk, input);
+	return resources ? mod_give(talk, "resources", resources) : RGP_FAIL;
+}

@@ -1,0 +1,169 @@
+"""One spec that may go to AWS or to Google Cloud: the cluster is in one of them as a whole, is chosen by price, moves
+only while none of its nodes exists, and stays after that."""
+import json
+
+import pytest
+from gce_server import gce_env
+from program import Home
+from sim_server import NETWORK, Sim
+from test_gcp_story import clean, nodes, spec, table
+
+AWS, GCP = '{name: aws, region: us-east-1}', '{name: gcp, region: us-central1}'
+HEAD = 'head: {accelerators: T4}'
+T4 = {'w': 'accelerators: "T4:1", nodes: 2'}
+A100 = {'w': 'accelerators: "A100:8", nodes: 2'}
+P4D = 'p4d.24xlarge'
+
+
+@pytest.fixture(name='home')
+def user(tmp_path, gce):
+    """Credentials of both clouds; their simulators are one server."""
+    gce.knobs(**NETWORK)
+    env = {**gce.env(), **gce_env(gce)}
+    for name in ('AWS_ENDPOINT_URL', 'AWS_ACCESS_KEY_ID', 'AWS_SECRET_ACCESS_KEY', 'AWS_CONFIG_FILE',
+                 'AWS_SHARED_CREDENTIALS_FILE', 'AWS_EC2_METADATA_DISABLED'):
+        env[name] = gce.env()[name]
+    del env['AWS_REGION'], env['AWS_DEFAULT_REGION']
+    return Home(tmp_path, {**env, 'RAYGPU_TEST_NO_WAIT': '1'})
+
+
+def anywhere(pools, extra='', places=(AWS, GCP), head=HEAD):
+    text = spec(pools, extra=extra).replace('head: {instance_type: n2-standard-8}', head)
+    return text.replace('{name: gcp, region: us-central1}', f'{{any_of: [{", ".join(places)}]}}')
+
+
+def ec2(gce, table_='instances'):
+    rows = Sim.world(gce, 'us-east-1')[table_]
+    return [r for r in rows if r.get('instanceState', {}).get('name') not in ('terminated', 'shutting-down')
+            and r.get('groupName') != 'default']
+
+
+def flat(text):
+    return ' '.join(text.split())
+
+
+def place(home, *words, **more):
+    home.run('plan', 'cluster.yaml', '--out', 'p.json', *words, **more)
+    return json.loads(home.read('p.json'))['raygpu']['facts']['place']
+
+
+def test_the_cheaper_cloud_has_all_of_it_and_keeps_it(gce, home):
+    home.write('cluster.yaml', anywhere(T4, places=(GCP, AWS)))
+    chosen = place(home)
+    prices = {c['provider']: c['microusd_hour'] for c in chosen['candidates']}
+    assert chosen['provider'] == 'aws' and prices['aws'] == 3 * 526000 < prices['gcp']
+    assert 'Place: aws us-east-1, cheapest of 2 candidates' in home.run('show', 'p.json').out
+    home.run('apply', 'p.json', '--auto-approve')
+    assert (len(ec2(gce)), table(gce, 'instances')) == (3, [])
+    clean(home)
+    # pinned: what only the other cloud has is not a reason to leave
+    home.write('cluster.yaml', anywhere({**T4, 'l': 'instance_type: g2-standard-4, nodes: 1'}))
+    said = home.run('plan', 'cluster.yaml', code=4)
+    assert 'g2-standard-4' in said.err and 'cluster.yaml:' in said.err
+    home.write('cluster.yaml', anywhere(T4, places=(GCP,)))
+    said = flat(home.run('plan', 'cluster.yaml', code=6).err)
+    assert 'cluster research is recorded in aws us-east-1, which provider.any_of does not name' in said
+    home.run('destroy', '--cluster', 'research', '--auto-approve')
+    assert not ec2(gce) and not ec2(gce, 'security_groups')
+    home.apply()
+    assert (len(ec2(gce)), len(nodes(gce))) == (0, 3)
+
+
+def test_a_type_of_one_cloud_leaves_only_that(home):
+    home.write('cluster.yaml', anywhere(T4, head='head: {instance_type: n2-standard-8}'))
+    chosen = place(home)
+    assert (chosen['provider'], chosen['reason']) == ('gcp', 'the only one of 2 candidates that has everything')
+    assert 'n2-standard-8' in next(c for c in chosen['candidates'] if c['provider'] == 'aws')['rejected']
+
+
+def test_no_capacity_moves_the_whole_cluster(gce, home):
+    """The head and its group exist in AWS by then: they are removed before anything is made in Google Cloud."""
+    home.write('cluster.yaml', anywhere(A100))
+    gce.knobs(capacity={P4D: {'*': 0}})
+    said = home.run('apply', 'cluster.yaml', '--auto-approve')
+    assert 'aws us-east-1 has no capacity for the cluster: removing what was created there.' in said.out + said.err
+    for name in ('instances', 'security_groups', 'network_interfaces'):
+        assert ec2(gce, name) == [], name
+    assert len(nodes(gce)) == 3 and len(nodes(gce, 'w')) == 2
+    assert [run['outcome'] for run in home.run('log', '--json').json()] == ['done', 'done', 'moved']
+    gce.knobs(capacity={})
+    clean(home)
+    home.run('drift', 'cluster.yaml')
+    assert not home.run('state', 'orphans').out.strip().count('aws')
+    home.run('destroy', 'cluster.yaml', '--auto-approve')
+    for name in ('instances', 'firewalls', 'addresses'):
+        assert not [r for r in table(gce, name) if r['name'].startswith(('raygpu', 'research'))], name
+
+
+def test_no_capacity_in_either_leaves_nothing(gce, home):
+    home.write('cluster.yaml', anywhere(A100))
+    gce.knobs(capacity={P4D: {'*': 0}, 'a2-highgpu-8g': {'*': 0}})
+    said = flat(home.run('apply', 'cluster.yaml', '--auto-approve', code=8).err)
+    assert 'no place of provider.any_of has capacity for cluster research; nothing of it is left' in said
+    assert 'us-east-1a (InsufficientInstanceCapacity)' in said and 'us-central1-a' in said
+    assert not ec2(gce) and not ec2(gce, 'security_groups') and not nodes(gce)
+    assert not [r for r in table(gce, 'firewalls') if r['name'].startswith('raygpu')]
+
+
+def test_a_cluster_that_exists_does_not_move(gce, home):
+    home.write('cluster.yaml', anywhere(A100))
+    home.apply()
+    assert len(ec2(gce)) == 3
+    gce.knobs(capacity={P4D: {'*': 0}})
+    home.write('cluster.yaml', anywhere({'w': 'accelerators: "A100:8", nodes: 3'}))
+    home.run('apply', 'cluster.yaml', '--auto-approve', code=8)
+    assert len(ec2(gce)) == 3 and not nodes(gce)
+
+
+@pytest.mark.parametrize('places', [(AWS, GCP), (GCP, AWS)])
+def test_missing_credentials_of_the_chosen_cloud(gce, home, places):
+    for name in ('AWS_ACCESS_KEY_ID', 'AWS_SECRET_ACCESS_KEY'):
+        del home.env[name]
+    home.write('cluster.yaml', anywhere(T4, places=places))
+    for command in (('plan', 'cluster.yaml'), ('apply', 'cluster.yaml', '--auto-approve')):
+        said = flat(home.run(*command, code=7).err)
+        assert 'no AWS credentials found' in said and 'AWS_ACCESS_KEY_ID' in said
+        assert 'provider.any_of chose aws us-east-1, cheapest of 2 candidates' in said, said
+        assert 'gcp us-central1: $1.62 per hour' in said and 'remove it from any_of' in said
+    assert not nodes(gce) and gce.counters()['mutating'] == 0
+    home.write('cluster.yaml', anywhere(T4, places=(GCP,)))
+    home.apply()
+    assert len(nodes(gce)) == 3
+
+
+def test_missing_credentials_of_the_other_cloud_do_not_matter_until_it_is_needed(gce, home):
+    home.env['GCE_METADATA_HOST'] = '127.0.0.1:9'
+    home.write('cluster.yaml', anywhere(A100))
+    home.run('plan', 'cluster.yaml')
+    gce.knobs(capacity={P4D: {'*': 0}})
+    said = home.run('apply', 'cluster.yaml', '--auto-approve', code=None)
+    assert said.code in (7, 8) and 'no Google credentials were found' in said.err, said
+    assert not ec2(gce) and not ec2(gce, 'security_groups'), 'nothing is left in the place that has no capacity'
+    home.env['GCE_METADATA_HOST'] = gce.url.split('//')[1]
+    home.apply()
+    assert len(nodes(gce)) == 3
+    clean(home)
+
+
+def test_policy_and_budget_count_in_each_place(home):
+    home.write('cluster.yaml', anywhere(T4, extra='budget: {hourly_usd: 1.6}\n'))
+    assert place(home)['provider'] == 'aws'
+    home.write('cluster.yaml', anywhere(T4, extra='budget: {hourly_usd: 1.5}\n'))
+    said = home.run('plan', 'cluster.yaml', code=9)
+    assert 'the cluster would cost $1.578 per hour; the budget is $1.5' in said.err and 'cluster.yaml:8:22' in said.err
+    home.write('cluster.yaml', anywhere(T4, extra='policy: {allow_providers: [gcp]}\n'))
+    assert place(home)['provider'] == 'gcp'
+    home.write('cluster.yaml', anywhere(T4, extra='policy: {max_nodes: 2}\n'))
+    said = flat(home.run('plan', 'cluster.yaml', code=9).err)
+    for one in ('aws us-east-1', 'gcp us-central1'):
+        assert f'{one}: the cluster has 3 nodes, including the head; the policy allows 2' in said
+
+
+def test_a_move_over_the_budget_is_refused(gce, home):
+    """AWS has no capacity, and Google's A100 are dearer than the budget allows."""
+    home.write('cluster.yaml', anywhere(A100, extra='budget: {hourly_usd: 50}\n'))
+    gce.knobs(capacity={P4D: {'*': 0}})
+    said = home.run('apply', 'cluster.yaml', '--auto-approve', code=None)
+    assert said.code in (8, 9) and 'budget' in said.err, said
+    assert not nodes(gce)
+    assert not [r for r in table(gce, 'firewalls') if r['name'].startswith('raygpu')]

@@ -1,0 +1,129 @@
+"""kill -9 at the requests of an apply and at their answers: the next apply completes it, with one cluster and one token.
+
+The default run samples the instants, --long (RAYGPU_LONG) takes all of them; RAYGPU_KILL_STEP overrides it."""
+import os
+import signal
+
+import pytest
+from controllers import Controllers
+from kube_spec import spec
+from kuberay import KubeRay
+from mig import CONFIG, STATE
+from test_kube_nodes import SLICES, a100, cut, labels, manager, marks  # noqa: F401  pylint: disable=unused-import
+
+STEP = int(os.environ.get('RAYGPU_KILL_STEP', '1' if os.environ.get('RAYGPU_LONG') else '12'))
+
+
+def killed(cluster, home, when, number, command='apply'):
+    """False: the command ended before its request of that number."""
+    running = []
+
+    def kill(request):
+        del request
+        running[0].send_signal(signal.SIGKILL)
+        running[0].wait()
+
+    cluster.requests.clear()
+    cluster.rules.clear()
+    cluster.rule(skip=number, match=lambda request: running and 'host' in request.headers, **{when: kill})
+    running.append(home.start(command, 'cluster.yaml', '--auto-approve'))
+    running[0].communicate(timeout=120)
+    cluster.rules.clear()
+    return running[0].returncode == -signal.SIGKILL
+
+
+def check(cluster, home):
+    """The next runs complete it, and nothing remains."""
+    home.apply()
+    [ray] = cluster.list('RayCluster', 'ml')
+    assert [group['groupName'] for group in ray['spec']['workerGroupSpecs']] == ['train', 'serve']
+    assert len(cluster.list('Secret', 'ml')) == 1
+    home.run('plan', 'cluster.yaml', '--detailed-exitcode')
+    home.run('destroy', 'cluster.yaml', '--auto-approve')
+    assert cluster.list('RayCluster', 'ml') == [] and cluster.list('Secret', 'ml') == []
+
+
+@pytest.mark.parametrize('when', ['before', 'after'])
+def test_at_each_request(cluster, world, home, when):
+    home.write('cluster.yaml', spec({'train': 2, 'serve': 1}))
+    kills = number = 0
+    while killed(cluster, home, when, number):
+        kills += 1
+        number += STEP
+        check(cluster, home)
+    assert kills
+
+
+def test_while_it_waits_for_pods(cluster, nodes, home):
+    """The RayCluster is there with its groups, and only the cluster is recorded."""
+    home.write('cluster.yaml', spec({'train': 2, 'serve': 1}))
+    process = home.start('apply', 'cluster.yaml', '--auto-approve')
+    while not [one for one in cluster.requests if one.verb == 'list' and one.resource == 'pods' and cluster.list('RayCluster', 'ml')]:
+        assert process.poll() is None
+    process.kill()
+    process.communicate()
+    said = home.run('plan', 'cluster.yaml', code=None)
+    assert 'diff.conflict' not in said.out + said.err and 'Plan:' in said.out, said
+    with Controllers(cluster, nodes, KubeRay()):
+        check(cluster, home)
+
+
+@pytest.mark.parametrize('when', ['created', 'waiting'])
+def test_a_pool_that_the_spec_drops_after_a_kill(cluster, nodes, home, when):
+    """Its group came with the RayCluster and has no record: the next plan removes it, with its pods."""
+    home.write('cluster.yaml', spec({'train': 2, 'serve': 1}))
+    process = home.start('apply', 'cluster.yaml', '--auto-approve')
+    while not (cluster.list('RayCluster', 'ml') if when == 'created' else cluster.counts().get('list pods')):
+        assert process.poll() is None
+    process.kill()
+    process.communicate()
+    cluster.patch('RayCluster', [{'op': 'add', 'path': '/spec/workerGroupSpecs/-', 'value': {
+        'groupName': 'theirs', 'template': {'spec': {'containers': [{'name': 'ray', 'image': 'x'}]}}}}], 'ml', 'research')
+    with Controllers(cluster, nodes, KubeRay()) as world:
+        world.settle()
+        home.write('cluster.yaml', spec({'train': 2}))
+        out = home.run('plan', 'cluster.yaml').out
+        assert 'kubernetes.worker_group.serve will be destroyed' in out and 'kubernetes.worker_group.theirs will' not in out, out
+        home.run('plan', 'cluster.yaml', '--out', 'saved')
+        uid = cluster.get('RayCluster', 'ml', 'research')['metadata']['uid']
+        home.run('apply', 'saved')
+        assert cluster.get('RayCluster', 'ml', 'research')['metadata']['uid'] == uid
+        assert [group['groupName'] for group in cluster.get('RayCluster', 'ml', 'research')['spec']['workerGroupSpecs']] == ['train', 'theirs']
+        assert cluster.list('Pod', 'ml', 'ray.io/group=serve') == []
+        home.run('plan', 'cluster.yaml', '--detailed-exitcode')
+
+
+def check_nodes(cluster, profile):
+    """Nodes of ours are as the spec has them, and no other node has a label or mark of ours."""
+    for name in ('a-1', 'a-2', 'b-1', 'cpu'):
+        ours = bool(profile) and name.startswith('a-')
+        assert labels(cluster, name).get(CONFIG) == f'all-{profile}' if ours else bool(marks(cluster, name)) == ours, name
+        assert not ours or labels(cluster, name)[STATE] == 'success' and marks(cluster, name) == marks(cluster, 'a-1') != [], name
+    assert CONFIG not in labels(cluster, 'b-1') and CONFIG not in labels(cluster, 'cpu')
+
+
+@pytest.mark.parametrize('killing, when', [('first', 'before'), ('changed', 'after'), ('dropped', 'before'), ('destroy', 'after')] + (
+    [('first', 'after'), ('changed', 'before'), ('dropped', 'after'), ('destroy', 'before')] if os.environ.get('RAYGPU_LONG') else []))
+def test_at_each_request_of_managed_nodes(cluster, manager, home, killing, when):  # noqa: F811
+    """Nodes that are cut for the first time and again, and given back: the next run completes it, whatever it was."""
+    kills = number = 0
+    while True:
+        home.write('cluster.yaml', cut())
+        if killing != 'first':
+            home.apply()
+        if killing == 'changed':
+            home.write('cluster.yaml', cut(profile='2g.10gb'))
+        if killing == 'dropped':
+            home.write('cluster.yaml', cut().replace('manage_nodes: true', 'manage_nodes: false'))
+        if not killed(cluster, home, when, number, 'destroy' if killing == 'destroy' else 'apply'):
+            break
+        kills += 1
+        number += STEP
+        if killing != 'destroy':
+            home.apply()
+            check_nodes(cluster, {'first': '1g.5gb', 'changed': '2g.10gb', 'dropped': None}[killing])
+            home.run('plan', 'cluster.yaml', '--detailed-exitcode')
+        home.run('destroy', 'cluster.yaml', '--auto-approve')
+        check_nodes(cluster, None)
+        assert cluster.list('RayCluster', 'ml') == []
+    assert kills

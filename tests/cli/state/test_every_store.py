@@ -1,0 +1,259 @@
+"""What every store has to do, over each of stores.py: one state for several machines, locks, kill -9, damage, a slow and a failing
+server. Only what is special to one store is tested elsewhere (test_state_files.py, test_postgres.py ...)."""
+import json
+import os
+import random
+import re
+import time
+
+import pytest
+from program import Home, spec
+from sim_server import tags_of
+from stores import DAMAGES, wait_for
+
+LONG = bool(os.environ.get('RAYGPU_LONG'))
+KILLS = 100 if LONG else 5
+
+
+@pytest.fixture
+def home(home):
+    home.write('cluster.yaml', spec(pools={'serve': 2}))
+    return home
+
+
+@pytest.fixture
+def other(tmp_path, home):
+    """Another machine; of a file, another working directory."""
+    (tmp_path / 'other').mkdir()
+    other = Home(tmp_path / 'other', home.env)
+    other.env['RAYGPU_STATE'] = home.store.place
+    other.write('cluster.yaml', home.read('cluster.yaml'))
+    return other
+
+
+def words(result):
+    return ' '.join(result.err.split())
+
+
+def check(sim, home, serve):
+    """No orphan, no duplicate, nothing lost."""
+    live = sim.live_instances()
+    pools = [tags_of(i)['raygpu:pool'] for i in live]
+    assert sorted(pools) == ['head'] + ['serve'] * serve, pools
+    recorded = home.run('show', '--json').json()['values']['root_module']['resources']
+    assert {r['values']['id'] for r in recorded if r['type'] == 'aws.instance'} == {i['instanceId'] for i in live}
+    assert not [r for r in recorded if r['pending']]
+
+
+def faults(sim):
+    """Answers that are lost after the cloud acted."""
+    for action in ('RunInstances', 'CreateNetworkInterface', 'CreateSecurityGroup', 'TerminateInstances'):
+        sim.fault(action=action, when='after', status=500, code='InternalError', message='lost', probability=0.15, count=0)
+
+
+def repair(home):
+    """A fault on every try of a run is a real failure: once more."""
+    for _ in range(3):
+        result = home.apply('cluster.yaml', '--lock-timeout', '60', code=None)
+        if result.code == 0:
+            return
+    raise AssertionError(result)
+
+
+def test_two_machines_share_it(home, other):
+    home.apply()
+    assert 'No changes' in other.run('plan', 'cluster.yaml', '--detailed-exitcode').out
+    other.write('cluster.yaml', spec(pools={'serve': 3}))
+    assert '1 added, 0 changed, 0 destroyed' in other.apply().out
+    assert home.run('state', 'list').out.count('aws.instance.serve') == 3
+    assert [run['outcome'] for run in home.run('log', '--json').json()] == ['done', 'done']
+    home.run('destroy', 'cluster.yaml', '--auto-approve')
+    assert other.run('state', 'list').out == ''
+
+
+def test_a_document_replaces_what_it_has(home, other):
+    home.apply()
+    text = home.run('state', 'pull').out
+    home.write('kept.json', text)
+    assert other.run('state', 'pull').out == text
+    assert not other.run('state', 'push', '-', stdin=text).out.count('added')
+    other.run('state', 'rm', 'aws.instance.serve[1]')
+    refused = home.run('state', 'push', 'kept.json', code=6)
+    assert 'state.push-refused' in refused.err
+    home.run('state', 'push', 'kept.json', '--force')
+    assert 'No changes' in other.run('plan', 'cluster.yaml').out
+    assert [run['command'] for run in other.run('log', '--json').json()][0] == 'state push --force'
+
+
+def test_the_lock_names_its_holder_and_ends_with_it(sim, home, other):
+    home.apply()
+    sim.knobs(latency_ms=400)
+    first = home.start('destroy', 'cluster.yaml', '--auto-approve')
+    wait_for(home.store, 'locks')
+    refused = other.run('state', 'rm', 'aws.instance.serve[0]', '--lock-timeout', '0', code=5)
+    assert f'process {first.pid}: raygpu destroy' in words(refused), refused
+    first.kill()
+    first.communicate()
+    sim.knobs(latency_ms=0)
+    assert 'Apply complete' in other.run('apply', 'cluster.yaml', '--auto-approve', '--lock-timeout', '60').out
+
+
+def test_a_stale_plan_and_two_writers(sim, home, other):
+    """Clusters of one state do not wait for each other."""
+    home.specs.append(spec('second', pools={'serve': 2}))
+    other.write('cluster.yaml', home.specs[-1])
+    sim.knobs(latency_ms=30)
+    runs = [h.start('apply', 'cluster.yaml', '--auto-approve') for h in (home, other)]
+    for run in runs:
+        out, err = run.communicate(timeout=100)
+        assert run.returncode == 0, out + err
+    assert {run['cluster'] for run in other.run('log', '--json').json()} == {'research', 'second'}
+    home.run('plan', 'cluster.yaml', '--out', 'saved.plan')
+    home.run('state', 'rm', 'aws.instance.serve[1]', '--cluster', 'research')
+    assert home.run('apply', 'saved.plan', code=6)
+    document = home.run('state', 'pull').json()
+    assert [c['name'] for c in document['clusters']] == ['research', 'second']
+
+
+def test_readers_see_whole_transactions(sim, home, other):
+    """While another machine applies: without its lock, and never half of a step."""
+    sim.knobs(latency_ms=20)
+    process = home.start('apply', 'cluster.yaml', '--auto-approve')
+    sizes = set()
+    while process.poll() is None:
+        result = other.run('state', 'pull', code=None)
+        assert result.code == 0 or 'state.no-such-cluster' in result.err, result
+        if result.code == 0:
+            cluster, = result.json()['clusters']
+            recorded = {r['address'] for r in cluster['resources']}
+            pending = {m['address'] for row in cluster['journal'] for m in row['members']}
+            assert not recorded & pending
+            sizes.add(len(recorded))
+    assert process.wait() == 0 and sizes
+    process.communicate()
+    check(sim, other, 2)
+
+
+def test_kill_9(sim, home):
+    """At seeded random instants."""
+    chance = random.Random(1)
+    sim.knobs(latency_ms=6, consistency_ms=40, boot_ms=10, shutdown_ms=10)
+    faults(sim)
+    real = rounds = 0
+    while real < KILLS:
+        rounds += 1
+        home.write('cluster.yaml', spec(pools={'serve': 2 + rounds % 3}))
+        for _ in range(chance.randrange(1, 3)):
+            process = home.start('apply', 'cluster.yaml', '--auto-approve', '--lock-timeout', '30')
+            time.sleep(chance.uniform(0.05, 0.7))
+            real += process.poll() is None
+            process.kill()
+            process.communicate()
+        repair(home)
+        check(sim, home, 2 + rounds % 3)
+    sim.faults_clear()
+    home.run('plan', 'cluster.yaml', '--detailed-exitcode')
+
+
+@pytest.mark.distant_only
+def test_killed_at_every_write(sim, home):
+    """Just before a write arrives, and when it is done but the answer is not there; all of them in --long."""
+    sizes = iter(range(1, 1000))
+    with home.store.proxy() as proxy:
+        home.env['RAYGPU_STATE'] = home.store.through(proxy)
+        home.apply()
+        now = 2
+
+        def begin():
+            """One node more, or one less, so that each run creates or removes something."""
+            nonlocal now
+            now = 2 + next(sizes) % 2
+            home.write('cluster.yaml', spec(pools={'serve': now}))
+        points = None if LONG else [(2, True), (3, True), (4, False), (5, True), (6, False)]
+        kills = 0
+        for killed in proxy.kills(begin, lambda: home.start('apply', 'cluster.yaml', '--auto-approve', '--lock-timeout', '60'), points):
+            kills += killed
+            repair(home)
+            check(sim, home, now)
+    assert kills >= 5, kills
+
+
+@pytest.mark.distant_only
+def test_a_lost_answer_after_the_commit(sim, home):
+    """raygpu asks what became of it, and neither repeats nor loses it."""
+    with home.store.proxy() as proxy:
+        proxy.cut = 6
+        home.env['RAYGPU_STATE'] = home.store.through(proxy)
+        home.apply('cluster.yaml', '--lock-timeout', '30', code=None)
+        assert proxy.cuts > 0
+        proxy.cut = 0
+        home.apply('cluster.yaml', '--lock-timeout', '30')
+        check(sim, home, 2)
+
+
+@pytest.mark.distant_only
+def test_a_slow_server(sim, home):
+    with home.store.proxy() as proxy:
+        home.env['RAYGPU_STATE'] = home.store.through(proxy)
+        proxy.delay_s = 0.1
+        home.apply()
+        assert 'No changes' in home.run('plan', 'cluster.yaml').out
+        check(sim, home, 2)
+
+
+@pytest.mark.distant_only
+def test_a_server_that_went_away(sim, home):
+    """Before the run: one clear error, and no request to the cloud that changes anything."""
+    with home.store.proxy() as proxy:
+        home.env['RAYGPU_STATE'] = home.store.through(proxy)
+        home.apply()
+    sim.counters_reset()
+    for command in (('plan', 'cluster.yaml'), ('apply', 'cluster.yaml', '--auto-approve'), ('state', 'list'), ('log',)):
+        refused = home.run(*command, code=1)
+        assert 'state.unreachable' in refused.err and refused.err.count('Error:') == 1 and 'hint:' in refused.err, refused
+    assert sim.counters()['mutating'] == 0
+
+
+@pytest.mark.distant_only
+def test_a_lost_lock_stops_the_run(sim, home):
+    """Its connection is cut, and another run takes the lock before it is back."""
+    home.apply()
+    home.write('cluster.yaml', spec(pools={'serve': 4}))
+    sim.knobs(latency_ms=300)
+    process = home.start('apply', 'cluster.yaml', '--auto-approve')
+    wait_for(home.store, 'locks')
+    home.store.steal_lock()
+    out, err = process.communicate(timeout=100)
+    assert process.returncode in (3, 5) and 'state.lost-lock' in err, out + err
+    sim.knobs(latency_ms=0)
+    home.apply()
+    check(sim, home, 4)
+
+
+@pytest.mark.parametrize('what', DAMAGES)
+def test_damage_is_told(home, what):
+    home.apply()
+    home.store.damage(what)
+    told = home.run('plan', 'cluster.yaml', code=1)
+    assert 'state.corrupt' in told.err
+    assert home.run('apply', 'cluster.yaml', '--auto-approve', code=1)
+
+
+def test_a_big_state(home):
+    home.apply()
+    document = home.run('state', 'pull').json()
+    cluster = document['clusters'][0]
+    node = next(r for r in cluster['resources'] if r['address'] == 'aws.instance.serve[0]')
+    for i in range(10, 2010):
+        cluster['resources'].append({**node, 'address': f'aws.instance.many[{i}]', 'id': f'i-many{i}', 'pool': 'many', 'marked': None})
+    cluster['serial'] += 1
+    home.write('big.json', json.dumps(document))
+    assert '2000 resources added' in home.run('state', 'push', 'big.json').out
+    assert home.run('state', 'list').out.count('many') == 2000
+    assert json.loads(home.run('state', 'pull').out)['clusters'] == sorted_like(document)
+
+
+def sorted_like(document):
+    for cluster in document['clusters']:
+        cluster['resources'].sort(key=lambda r: (r['address'].split('[')[0], int((re.findall(r'\[(\d+)\]', r['address']) or [-1])[0])))
+    return document['clusters']

@@ -1,0 +1,101 @@
+"""A state behind Terraform's HTTP backend protocol."""
+import json
+import os
+import shutil
+import subprocess
+
+import pytest
+from program import Home, spec
+from sim_server import tags_of
+from tf_state_server import StateServer
+
+USER = 'ci:not-a-real-password'
+
+
+@pytest.fixture
+def server():
+    with StateServer(USER) as server:
+        yield server
+
+
+@pytest.fixture
+def home(home, server):
+    home.env['RAYGPU_STATE'] = server.url('team')
+    home.env['TF_HTTP_USERNAME'], home.env['TF_HTTP_PASSWORD'] = USER.split(':')
+    home.write('cluster.yaml', spec(pools={'serve': 2}))
+    return home
+
+
+@pytest.fixture
+def other(tmp_path, home):
+    (tmp_path / 'other').mkdir()
+    other = Home(tmp_path / 'other', home.env)
+    other.env['RAYGPU_STATE'] = home.env['RAYGPU_STATE']
+    other.write('cluster.yaml', home.read('cluster.yaml'))
+    return other
+
+
+def words(result):
+    return ' '.join(result.err.split())
+
+
+def test_machines_share_it(sim, home, other, server):
+    home.apply()
+    document = json.loads(server.states['/team'])
+    assert document['version'] == 4 and document['serial'] > 5 and document['resources'] == [] and not server.locks
+    server.seen.clear()
+    assert 'No changes' in other.run('plan', 'cluster.yaml', '--detailed-exitcode').out
+    assert [method for method, _ in server.seen] == ['GET'], 'one request'
+    other.write('cluster.yaml', spec(pools={'serve': 3}))
+    assert '1 added, 0 changed, 0 destroyed' in other.apply().out
+    assert [run['outcome'] for run in home.run('log', '--json').json()] == ['done', 'done']
+    assert sorted(tags_of(i)['raygpu:pool'] for i in sim.live_instances()) == ['head', 'serve', 'serve', 'serve']
+    home.run('destroy', 'cluster.yaml', '--auto-approve')
+    assert other.run('state', 'list').out == ''
+
+
+def test_the_lock(sim, home, server):
+    home.apply()
+    server.locks['/team'] = {'ID': 'abc-1', 'Operation': 'OperationTypeApply', 'Info': '', 'Who': 'ann@laptop', 'Version': '1.11.4',
+                             'Created': '2026-01-02T03:04:05.678Z', 'Path': ''}
+    home.write('cluster.yaml', spec(pools={'serve': 3}))
+    refused = words(home.apply(code=5))
+    assert 'ann@laptop' in refused and 'since 2026-01-02T03:04:05Z' in refused and 'state unlock abc-1' in refused
+    assert 'Ended the lock of the state' in home.run('state', 'unlock', 'abc-1').out
+    home.apply()
+
+
+def test_a_lost_lock_stops_the_run(sim, home, server):
+    home.apply()
+    home.write('cluster.yaml', spec(pools={'serve': 4}))
+    server.steals = True
+    refused = home.apply(code=None)
+    assert refused.code in (3, 5) and 'state.lost-lock' in refused.err, refused
+    server.locks.clear()
+    home.apply()
+    assert len(sim.live_instances()) == 5
+
+
+def test_errors(home, server):
+    refused = home.run('plan', 'cluster.yaml', env={'TF_HTTP_PASSWORD': 'wrong-one'}, code=7)
+    assert 'TF_HTTP_PASSWORD' in refused.err and 'wrong-one' not in refused.err
+    with_user = server.url('team').replace('//', f'//{USER}@')
+    planned = home.run('plan', 'cluster.yaml', '--state', with_user, '--out', 'saved.plan', env={'TF_HTTP_USERNAME': '', 'TF_HTTP_PASSWORD': ''})
+    assert USER.split(':')[1] not in planned.out + planned.err + home.read('saved.plan')
+    server.states['/team'] = json.dumps({'version': 4, 'serial': 1, 'lineage': 'x', 'resources': [{}]}).encode()
+    assert 'state.not-a-state' in home.run('plan', 'cluster.yaml', code=1).err
+    assert 'without encryption' in words(home.run('plan', 'cluster.yaml', '--state', 'http://example.com/state', code=4))
+
+
+@pytest.mark.skipif(not shutil.which('terraform'), reason='Terraform is not installed')
+def test_terraform_passes_against_this_server(tmp_path, server):
+    """So what raygpu speaks here is what Terraform speaks."""
+    (tmp_path / 'main.tf').write_text(
+        'terraform {\n  backend "http" {\n    address = "%s"\n    lock_address = "%s"\n    unlock_address = "%s"\n  }\n}\n'
+        'resource "terraform_data" "a" {}\n' % ((server.url('terraform'),) * 3))
+    env = {**os.environ, 'TF_HTTP_USERNAME': USER.split(':')[0], 'TF_HTTP_PASSWORD': USER.split(':')[1]}
+    env.pop('TF_CLI_CONFIG_FILE', None)
+    for command in (('init', '-input=false'), ('apply', '-auto-approve'), ('plan', '-detailed-exitcode'), ('destroy', '-auto-approve')):
+        done = subprocess.run(['terraform', *command, '-no-color'], cwd=tmp_path, env=env, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stdout + done.stderr
+    assert json.loads(server.states['/terraform'])['serial'] > 1 and not server.locks

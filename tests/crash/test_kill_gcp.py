@@ -1,0 +1,205 @@
+"""kill -9 at each request and each answer of an apply of 40 nodes on the simulated Compute Engine: before the cloud
+gets the request, and after it committed and before raygpu gets the answer. The next apply completes the cluster:
+no orphan, no second node for an address, also if Compute Engine forgets each requestId immediately.
+
+The default run samples the instants, --long (RAYGPU_LONG) takes all of them; RAYGPU_KILL_STEP overrides it."""
+import http.client
+import http.server
+import os
+import shutil
+import subprocess
+import sys
+import threading
+import urllib.parse
+
+import pytest
+
+sys.path[:0] = [os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), folder) for folder in ('cli', 'cli/gcp')]
+from gce_server import PROJECT, Gce  # noqa: E402
+from program import Home  # noqa: E402
+
+STEP = int(os.environ.get('RAYGPU_KILL_STEP', '1' if os.environ.get('RAYGPU_LONG') else '6'))
+NODES = 40
+SPEC = """cluster: research
+provider: {{name: gcp, region: us-central1}}
+ray: {{version: 2.52.0, python: "3.11", image: "rayproject/ray:2.52.0-py311-cu121"}}
+head: {{instance_type: n2-standard-8}}
+pools:
+  train: {{accelerators: "A100:1", nodes: {train}}}
+  serve: {{accelerators: "T4:1", nodes: {serve}, market: spot}}
+"""
+
+
+class Cut:
+    """A proxy that counts requests and kills its client at one of them. `at`: ('request', 3) or ('answer', 3); None
+    only counts."""
+
+    def __init__(self, gce, at=None):
+        self.target = urllib.parse.urlsplit(gce.url).netloc
+        self.at = at
+        self.client = None
+        self.started = threading.Event()
+        self.lock = threading.Lock()
+        self.count = 0
+
+    def number(self):
+        with self.lock:
+            self.count += 1
+            return self.count
+
+    def reached(self, what, number):
+        """True if the client was killed here."""
+        if self.at != (what, number):
+            return False
+        self.started.wait()
+        self.client.kill()
+        self.client.wait()
+        return True
+
+    def __enter__(self):
+        cut = self
+
+        class Handler(http.server.BaseHTTPRequestHandler):
+            protocol_version = 'HTTP/1.1'
+
+            def log_message(self, *_):  # pylint: disable=arguments-differ
+                pass
+
+            def forward(self):
+                body = self.rfile.read(int(self.headers.get('Content-Length') or 0))
+                number = cut.number()
+                if cut.reached('request', number):
+                    self.close_connection = True
+                    return
+                upstream = http.client.HTTPConnection(cut.target, timeout=150)
+                upstream.request(self.command, self.path, body, dict(self.headers))
+                reply = upstream.getresponse()
+                text = reply.read()
+                upstream.close()
+                if cut.reached('answer', number):
+                    self.close_connection = True
+                    return
+                self.send_response(reply.status)
+                for name in ('Content-Type', 'Metadata-Flavor'):
+                    if reply.headers.get(name):
+                        self.send_header(name, reply.headers[name])
+                self.send_header('Content-Length', str(len(text)))
+                self.end_headers()
+                self.wfile.write(text)
+
+            do_GET = do_POST = do_PATCH = do_DELETE = forward
+
+            def handle(self):
+                try:
+                    super().handle()
+                except OSError:  # of a client that was killed
+                    pass
+
+        class Server(http.server.ThreadingHTTPServer):
+            daemon_threads = True
+            request_queue_size = 64
+
+        self.server = Server(('127.0.0.1', 0), Handler)
+        threading.Thread(target=self.server.serve_forever, kwargs={'poll_interval': 0.02}, daemon=True).start()
+        self.url = f'http://127.0.0.1:{self.server.server_address[1]}'
+        return self
+
+    def __exit__(self, *_):
+        self.server.shutdown()
+        self.server.server_close()
+
+    def run(self, home, *arguments):
+        """Starts a command through this proxy; its exit code, negative if it was killed."""
+        env, home.env = home.env, {**home.env, **environment(self.url)}
+        self.client = home.start(*arguments)
+        home.env = env
+        self.started.set()
+        try:
+            self.client.communicate(timeout=120)
+        except subprocess.TimeoutExpired:
+            self.client.kill()
+            raise
+        return self.client.returncode
+
+
+def environment(url):
+    return {'GCE_METADATA_HOST': url.split('//')[1], 'GOOGLE_CLOUD_PROJECT': PROJECT,
+            'CLOUDSDK_API_ENDPOINT_OVERRIDES_COMPUTE': url + '/compute/v1/'}
+
+
+def new_home(folder, gce, train=20, serve=20):
+    folder.mkdir()
+    env = {k: v for k, v in os.environ.items() if not k.startswith(('GOOGLE_', 'CLOUDSDK_', 'GCE_', 'AWS_'))}
+    home = Home(folder, {**env, **environment(gce.url), 'RAYGPU_TEST_NO_WAIT': '1'})
+    home.write('cluster.yaml', SPEC.format(train=train, serve=serve))
+    return home
+
+
+def new_cloud(memory):
+    gce = Gce('--boot-ms', '30', '--shutdown-ms', '30')
+    gce.knobs(operation_ms=50)  # operations go on after the kill, and while the next apply reads
+    if memory is not None:
+        gce.knobs(request_id_s=memory)
+    return gce
+
+
+def check(gce, home, nodes=NODES):
+    """The cloud has exactly the nodes of the spec, the state records these, and a plan finds nothing to do."""
+    world = gce.world()
+    instances = world['instances']
+    assert len(instances) == nodes + 1, sorted(i['name'] for i in instances)
+    assert len(world['disks']) == nodes + 1
+    assert len(world['addresses']) == 1
+    assert len([f for f in world['firewalls'] if f['name'].startswith('raygpu-')]) == 2
+    recorded = home.run('show', '--json').json()['values']['root_module']['resources']
+    assert sorted(r['values']['id'].split('/')[1] for r in recorded if r['type'] == 'gcp.instance') == sorted(
+        i['id'] for i in instances)
+    assert not [r for r in recorded if r['pending']]
+    home.run('plan', 'cluster.yaml', '--detailed-exitcode')
+
+
+def requests_of(folder):
+    """How many requests an apply makes that nothing interrupts."""
+    with new_cloud(None) as gce, Cut(gce) as cut:
+        home = new_home(folder, gce)
+        assert cut.run(home, 'apply', 'cluster.yaml', '--auto-approve', '--no-wait') == 0
+        check(gce, home)
+        return cut.count
+
+
+# a sample begins at a different instant for each
+@pytest.mark.parametrize(('first', 'what', 'memory'), [(1, 'request', None), (2, 'request', 0), (3, 'answer', None),
+                                                       (4, 'answer', 0)])
+def test_kill_9_at_each_request(tmp_path, first, what, memory):
+    last = requests_of(tmp_path / 'whole')
+    assert last >= 12
+    killed = 0
+    for number in range(first if STEP > 1 else 1, last + 1, STEP):
+        with new_cloud(memory) as gce, Cut(gce, (what, number)) as cut:
+            home = new_home(tmp_path / str(number), gce)
+            killed += cut.run(home, 'apply', 'cluster.yaml', '--auto-approve', '--no-wait') < 0
+            result = home.apply(code=None)
+            assert result.code == 0, (number, result)
+            check(gce, home)
+    assert killed >= last // STEP - 1  # waiting for operations takes fewer requests in some runs
+    print(f'{killed} kills at one {what} each of {last} requests')
+
+
+@pytest.mark.parametrize('memory', [None, 0])
+def test_two_copies_of_a_state_applied_at_once_make_one_set_of_nodes(tmp_path, memory):
+    with new_cloud(memory) as gce:
+        gce.knobs(latency_ms=10)
+        first = new_home(tmp_path / 'first', gce, 1, 1)
+        first.apply()
+        first.write('cluster.yaml', SPEC.format(train=20, serve=20))
+        second = new_home(tmp_path / 'second', gce)
+        shutil.copytree(first.path('.raygpu'), second.path('.raygpu'))
+        for home in (first, second):  # both before either applies: a later plan stops at the other's nodes
+            home.run('plan', 'cluster.yaml', '--out', 'plan.json')
+        running = [home.start('apply', 'plan.json', '--auto-approve', '--no-wait') for home in (first, second)]
+        told = [process.communicate(timeout=120) for process in running]
+        for home in (first, second):
+            result = home.apply(code=None)
+            assert result.code == 0, (told, result)
+        for home in (first, second):
+            check(gce, home)
