@@ -374,9 +374,10 @@ static void put_index(json_t *nodes, const char *pool, int64_t index, const json
 		json_t *indexes = json_object_get(node, "indexes");
 		if (g_strcmp0(rg_json_str(node, "pool", NULL), pool) != 0)
 			continue;
+		bool dropped = drop_index(indexes, index); /* also where it is asked for again */
 		if (json_object_get(node, "offer") == json_object_get(entry, "offer"))
 			home = node;
-		else if (drop_index(indexes, index) && !json_array_size(indexes))
+		else if (dropped && !json_array_size(indexes))
 			json_array_remove(nodes, i - 1);
 	}
 	if (!home) {

@@ -222,10 +222,9 @@ def test_it_is_asked_for_again_until_the_time_is_over(sim, home):
     write(home, extra=', zones: [us-east-1a]')
     sim.knobs(capacity={P4D: {'us-east-1a': 0}})
     process = home.start('apply', 'cluster.yaml', '--auto-approve', '--capacity-timeout', '100s')
-    for line in process.stderr:
-        if 'train: no candidate has capacity, trying again in' in line:
-            sim.knobs(capacity={})
-            break
+    rounds = (line for line in process.stderr if 'train: no candidate has capacity, trying again in' in line)
+    assert next(rounds) and next(rounds), 'the same candidate, refused twice'
+    sim.knobs(capacity={})
     assert process.wait(60) == 0, process.stderr.read()
     assert where(sim) == [('us-east-1a', 'on-demand')] * 2
 
