@@ -6,6 +6,7 @@
 #include "gcp/machine.h"
 
 #define ALL_REGIONS "GPUS_ALL_REGIONS"
+#define PER_FAMILY "GPUS_PER_GPU_FAMILY"
 #define MORE "request a higher limit: https://console.cloud.google.com/iam-admin/quotas"
 
 enum { ACCELERATOR, QUOTA, SPOT_QUOTA, FIELDS };
@@ -18,9 +19,10 @@ typedef struct {
 	GPtrArray *rows;	    /* of quotas.csv, GStrv */
 	json_t *answers[QUESTIONS]; /* NULL: unknown */
 	GString *unchecked;
-	json_t *needs; /* {quota: GPUs} */
-	json_t *first; /* {quota: index of the first create} */
-	json_t *parts; /* {quota: "4 for train"} */
+	json_t *needs;	/* {quota: GPUs} */
+	json_t *first;	/* {quota: index of the first create} */
+	json_t *parts;	/* {quota: "4 for train"} */
+	json_t *hidden; /* {machine type: index of the first create} whose quota can't be read */
 	rgp_status status;
 } Preflight;
 
@@ -171,6 +173,9 @@ static void add_up(Preflight *preflight)
 		const char *quota = quota_of(preflight, &machine, spot);
 		if (quota)
 			need(preflight, quota, i, gpus);
+		else if (!json_object_get(preflight->hidden, machine.type))
+			json_object_set_new(
+				preflight->hidden, machine.type, json_integer((json_int_t)i));
 		need(preflight, ALL_REGIONS, i, gpus);
 	}
 }
@@ -210,6 +215,26 @@ static void check_quotas(Preflight *preflight)
 			metric, all ? "project" : "region",
 			all ? gcp_project(preflight->call) : preflight->call->inst->region, limit,
 			usage, json_integer_value(wanted));
+	}
+}
+
+/* H100 Mega, H200, B200 and later: a quota per GPU family and region, which regions.get has not. */
+static void note_hidden(Preflight *preflight)
+{
+	const char *type;
+	const json_t *first;
+	json_object_foreach (preflight->hidden, type, first) {
+		const Finding finding = {.severity = "note",
+			.class_ = RGP_CLASS_QUOTA,
+			.create = json_array_get(
+				preflight->creates, (size_t)json_integer_value(first)),
+			.attribute = "instance_type",
+			.hint = "look for " PER_FAMILY " of the region at "
+				"https://console.cloud.google.com/iam-admin/quotas"};
+		find_out(preflight, &finding,
+			"the GPU quota of %s was not checked: it is kept per GPU family, which the "
+			"Compute Engine API does not show",
+			type);
 	}
 }
 
@@ -309,7 +334,8 @@ static const json_t *find_nodes(const json_t *creates, bool closed)
 
 rgp_status gcp_preflight(const GcpCall *call, const json_t *input)
 {
-	json_auto_t *needs = json_object(), *first = json_object(), *parts = json_object();
+	json_auto_t *needs = json_object(), *first = json_object(), *parts = json_object(),
+		    *hidden = json_object();
 	g_autoptr(GPtrArray) rows = g_ptr_array_new_with_free_func((GDestroyNotify)g_strfreev);
 	g_autoptr(GString) unchecked = g_string_new(NULL);
 	g_auto(GStrv) lines = g_strsplit(gcp_data_find("quotas.csv")->data, "\n", -1);
@@ -319,7 +345,8 @@ rgp_status gcp_preflight(const GcpCall *call, const json_t *input)
 		.unchecked = unchecked,
 		.needs = needs,
 		.first = first,
-		.parts = parts};
+		.parts = parts,
+		.hidden = hidden};
 	preflight.closed = find_nodes(preflight.creates, true);
 	if (!find_nodes(preflight.creates, false))
 		return RGP_OK;
@@ -329,6 +356,7 @@ rgp_status gcp_preflight(const GcpCall *call, const json_t *input)
 	if (status == RGP_OK) {
 		add_up(&preflight);
 		check_quotas(&preflight);
+		note_hidden(&preflight);
 		check_ways(&preflight);
 		note_unchecked(&preflight);
 		status = preflight.status;

@@ -276,6 +276,16 @@ def test_quota_is_found_before_anything_is_created(gce, home):
     assert gce.counters()['mutating'] == 0
 
 
+def test_a_quota_of_a_gpu_family_is_not_checked_and_said_so(gce, home):
+    home.write('cluster.yaml', spec({'w': 'instance_type: a3-ultragpu-8g, nodes: 1, market: spot',
+                                     'v': 'accelerators: "L4:1", nodes: 1'}))
+    said = re.sub(r'\s+', ' ', home.run('plan', 'cluster.yaml').err)
+    assert said.count('is kept per GPU family') == 1
+    assert 'Note: the GPU quota of a3-ultragpu-8g was not checked' in said and 'GPUS_PER_GPU_FAMILY' in said
+    gce.knobs(quotas={'GPUS_ALL_REGIONS': 8})
+    assert 'the plan adds 9' in re.sub(r'\s+', ' ', home.run('plan', 'cluster.yaml').err), 'the project counts them'
+
+
 def test_the_api_that_is_off_is_named(gce, home):
     gce.knobs(disabled_apis=[PROJECT])
     home.write('cluster.yaml', spec())
