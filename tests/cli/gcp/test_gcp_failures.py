@@ -96,7 +96,7 @@ def test_changes_that_are_lost_are_not_done(gce, home):
     home.apply()
     labels_change(home, {'w': 'accelerators: "T4:1", nodes: 2'})
     for scope, name, target in (('region', 'addresses', 'raygpu-*'), ('zone', 'instances', 'research-*')):
-        gce.knobs(operation_ms=1, operation_faults=[{'type': 'setLabels', 'target': target, 'code': 'X'}])
+        gce.knobs(operation_ms=0, operation_faults=[{'type': 'setLabels', 'target': target, 'code': 'X'}])
         forget(gce, scope)
         result = home.apply(code=None)
         assert result.code not in (0, 2) and 'no longer knows the operation operation-' in flat(result), result
@@ -114,7 +114,7 @@ def test_changes_that_are_lost_are_not_done(gce, home):
 def test_a_removal_that_is_lost_is_repeated(gce, home):
     write(home)
     home.apply()
-    gce.knobs(operation_ms=1, operation_faults=[{'type': 'delete', 'target': 'raygpu-research-closed-*', 'code': 'X', 'count': 1}])
+    gce.knobs(operation_ms=0, operation_faults=[{'type': 'delete', 'target': 'raygpu-research-closed-*', 'code': 'X', 'count': 1}])
     gce.counters_reset()
     forget(gce, 'global', 2)
     home.run('destroy', 'cluster.yaml', '--auto-approve')
