@@ -150,6 +150,14 @@ class S3:
         bucket, prefix = self.place(url)
         assert self.request('PUT', f'/{bucket}/{prefix}{name}', content)[0] == 200
 
+    def versions(self, url):
+        """The contents of all objects that were ever there."""
+        bucket, prefix = self.place(url)
+        text = self.request('GET', f'/{bucket}?versions&prefix={prefix}')[1]
+        for version in ElementTree.fromstring(text).iterfind(f'.//{SPACE}Version'):
+            key, number = (version.find(SPACE + name).text for name in ('Key', 'VersionId'))
+            yield self.request('GET', f'/{bucket}/{key}?versionId={number}')[1]
+
     def document(self, url, name):
         return json.loads(gzip.decompress(self.get(url, name)))
 

@@ -14,14 +14,22 @@ import time
 # PostgreSQL's: what a transaction that writes begins with, and how a request ends however many pieces it arrives in.
 WRITES = (b'SELECT 1 / count', b'INSERT', b'UPDATE', b'DELETE', b'CREATE')
 END = b'S\0\0\0\4'
+# How the requests of object stores and of Terraform's HTTP protocol that write begin; curl sends one after the other.
+HTTP_WRITES = (b'PUT ', b'POST ', b'PATCH ', b'DELETE ', b'LOCK ', b'UNLOCK ')
 
 
 class Line:
     """A connection: whether the answer to a write is awaited, and whether the last request is complete."""
 
-    def __init__(self):
+    def __init__(self, writes):
         self.wrote = threading.Event()
-        self.whole = True
+        self.writes, self.whole = writes, True
+
+    def begins_write(self, data):
+        if self.writes is HTTP_WRITES:
+            return data.startswith(HTTP_WRITES)
+        begins, self.whole = self.whole, data.endswith(END)
+        return begins and any(word in data for word in self.writes)
 
 
 class Proxy:
@@ -53,7 +61,7 @@ class Proxy:
                 return
             for end in (client, server := socket.create_connection(('127.0.0.1', self.port))):
                 end.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-            line = Line()
+            line = Line(self.writes)
             threading.Thread(target=self.pump, args=(client, server, line, self.question), daemon=True).start()
             threading.Thread(target=self.pump, args=(server, client, line, self.answer), daemon=True).start()
 
@@ -67,8 +75,7 @@ class Proxy:
         """False: it does not arrive."""
         with self.lock:
             self.sent += len(data)
-            begins, line.whole = line.whole, data.endswith(END)
-            if not begins or not any(word in data for word in self.writes):
+            if not line.begins_write(data):
                 return True
             line.wrote.set()
             self.count += 1

@@ -1,7 +1,9 @@
-"""The stores that the tests of conftest's MODULES and test_every_store.py run over. A new one is a class here, and a row of STORES.
+"""The stores that the tests of conftest's MODULES and test_every_store.py run over. A new one is a class here, or of a few lines in
+document_stores.py, and a row of STORES.
 
-A store has `place`, and `lose`, `edit` (rows, like a person), `damage` (see DAMAGES), `wait_for`, `kept` (its bytes,
-wherever they are); one elsewhere also `steal_lock`, and `through` a proxy of its server."""
+A store has `place`, and `lose`, `edit` (rows, like a person), `damage` (see ROW_DAMAGES), `rows`, `kept` (its bytes, wherever they
+are), `lock_of_all` (clusters wait for each other); one elsewhere also `new` (another place), `steal_lock`, and `through` a proxy of its
+server."""
 import contextlib
 import os
 import shutil
@@ -10,14 +12,9 @@ import subprocess
 import time
 
 import pytest
+from document_stores import ROW_DAMAGES, Bucket, Documents, Protocol
 from postgres_server import PASSWORD, needs_postgres
 from store_proxy import Proxy
-
-# What a flipped bit or a lost row does to it, in SQL; a store without rows has its own.
-DAMAGES = {'record': "UPDATE {}resources SET cloud_id = 'i-0' WHERE name = 'head' AND kind = 'aws.instance'",
-           'identity': "DELETE FROM {}identities WHERE address LIKE '%head%'",
-           'attributes': "UPDATE {}blobs SET bytes = replace(bytes, 'research', 'rescarch')",
-           'facts': "UPDATE {}clusters SET facts = 'no JSON'"}
 
 
 def files_of(folder):
@@ -28,6 +25,8 @@ def files_of(folder):
 
 
 class File:
+    lock_of_all = False
+
     def __init__(self, home, request):
         self.home = home
         self.place = home.state
@@ -46,15 +45,20 @@ class File:
 
     def damage(self, what):
         with contextlib.closing(sqlite3.connect(self.place)) as db, db:
-            db.execute(DAMAGES[what].format(''))
+            db.execute(ROW_DAMAGES[what].format(''))
 
 
 class Postgres:
+    lock_of_all = False
+
     def __init__(self, home, request):
         self.server = request.getfixturevalue('server')
-        self.place = home.env['RAYGPU_STATE'] = self.server.url()
+        self.place = home.env['RAYGPU_STATE'] = self.new()
         self.name = self.place.split('schema=')[1]
         home.edit_state = self.edit
+
+    def new(self):
+        return self.server.url()
 
     def lose(self):
         self.server.sql(f'DROP SCHEMA {self.name} CASCADE')
@@ -82,7 +86,7 @@ class Postgres:
         return int(self.server.sql(f'SELECT count(*) FROM {self.name}.{table}')[0][0])
 
     def damage(self, what):
-        self.server.sql(DAMAGES[what].format(f'{self.name}.'))
+        self.server.sql(ROW_DAMAGES[what].format(f'{self.name}.'))
 
     def steal_lock(self):
         """As if another run had had it meanwhile."""
@@ -91,12 +95,13 @@ class Postgres:
     def proxy(self):
         return Proxy(self.server.port)
 
-    def through(self, proxy):
-        return self.place.replace(f':{self.server.port}/', f':{proxy.own}/')
+    def through(self, proxy, place=None):
+        return (place or self.place).replace(f':{self.server.port}/', f':{proxy.own}/')
 
 
-STORES = {'file': (File, ()), 'postgres': (Postgres, needs_postgres)}
+STORES = {'file': (File, ()), 'postgres': (Postgres, needs_postgres), 's3': (Bucket, ()), 'http': (Protocol, ())}
 DISTANT = [name for name in STORES if name != 'file']
+DOCUMENTS = [name for name in STORES if issubclass(STORES[name][0], Documents)]
 
 
 def parameters(names):

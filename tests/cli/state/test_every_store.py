@@ -7,9 +7,10 @@ import re
 import time
 
 import pytest
+from document_stores import ROW_DAMAGES
 from program import Home, spec
 from sim_server import tags_of
-from stores import DAMAGES, wait_for
+from stores import wait_for
 
 LONG = bool(os.environ.get('RAYGPU_LONG'))
 KILLS = 100 if LONG else 5
@@ -99,11 +100,12 @@ def test_the_lock_names_its_holder_and_ends_with_it(sim, home, other):
 
 
 def test_a_stale_plan_and_two_writers(sim, home, other):
-    """Clusters of one state do not wait for each other."""
+    """Clusters of one state do not wait for each other, unless its server has one lock for all."""
     home.specs.append(spec('second', pools={'serve': 2}))
     other.write('cluster.yaml', home.specs[-1])
     sim.knobs(latency_ms=30)
-    runs = [h.start('apply', 'cluster.yaml', '--auto-approve') for h in (home, other)]
+    waiting = ('--lock-timeout', '60') if home.store.lock_of_all else ()
+    runs = [h.start('apply', 'cluster.yaml', '--auto-approve', *waiting) for h in (home, other)]
     for run in runs:
         out, err = run.communicate(timeout=100)
         assert run.returncode == 0, out + err
@@ -230,13 +232,23 @@ def test_a_lost_lock_stops_the_run(sim, home):
     check(sim, home, 4)
 
 
-@pytest.mark.parametrize('what', DAMAGES)
+@pytest.mark.parametrize('what', ROW_DAMAGES)
 def test_damage_is_told(home, what):
     home.apply()
     home.store.damage(what)
     told = home.run('plan', 'cluster.yaml', code=1)
     assert 'state.corrupt' in told.err
     assert home.run('apply', 'cluster.yaml', '--auto-approve', code=1)
+
+
+@pytest.mark.documents_only
+@pytest.mark.parametrize('what', ['cut', 'bit', 'empty', 'other'])
+def test_damaged_bytes_are_told(home, what):
+    home.apply()
+    home.store.damage(what)
+    for command in (('plan', 'cluster.yaml'), ('apply', 'cluster.yaml', '--auto-approve')):
+        told = home.run(*command, code=1)
+        assert 'state.corrupt' in told.err and 'hint:' in told.err, told
 
 
 def test_a_big_state(home):

@@ -11,18 +11,11 @@ import time
 
 import pytest
 from program import Home, spec
-from s3_server import S3
 from sim_server import Sim, tags_of
 
 LONG = bool(os.environ.get('RAYGPU_LONG'))
 KILLS = 100 if LONG else 4
 CLUSTER = 'clusters/research/'
-
-
-@pytest.fixture(scope='module')
-def s3():
-    with S3() as s3:
-        yield s3
 
 
 @pytest.fixture
