@@ -1,4 +1,5 @@
 #include "aws/endpoints.h"
+#include "common/open.h"
 #include <string.h>
 
 /* DNS suffixes by region prefix, from botocore's endpoints.json (1.43.11): the default one and the
@@ -58,15 +59,7 @@ static bool may_be_plain(const AwsChain *chain, const char *text)
 	g_autoptr(GUri) uri = g_uri_parse(text, G_URI_FLAGS_NONE, NULL);
 	if (g_str_equal(g_uri_get_scheme(uri), "https") || is_loopback(g_uri_get_host(uri)))
 		return true;
-	const char *list = aws_keys_env(chain->call, "RAYGPU_ALLOW_ENDPOINTS");
-	g_auto(GStrv) allowed = g_strsplit_set(list ? list : "", " ,\n", -1);
-	g_autofree char *longer = g_strconcat(text, "/", NULL);
-	g_autofree char *shorter = g_strdup(text);
-	if (g_str_has_suffix(shorter, "/"))
-		shorter[strlen(shorter) - 1] = '\0';
-	const char *const *words = (const char *const *)allowed;
-	return g_strv_contains(words, text) || g_strv_contains(words, longer) ||
-	       g_strv_contains(words, shorter);
+	return mod_open_allows(&chain->call->talk, text);
 }
 
 static bool is_on(const AwsChain *chain, const char *variable, const char *key)

@@ -42,21 +42,7 @@ MOD_CALL(health, mod_call_of_kind, kinds, aws_health)
 MOD_CALL(permissions, mod_call_whole, aws_permissions)
 MOD_CALL(blocks, mod_call_whole, aws_blocks)
 
-/* Only of an instance that was opened for a state. */
-static rgp_status blob_put(const AwsCall *call, const struct rgp_args *args, void *unused)
-{
-	return call->inst->store ? aws_blob_put(call, args) : RGP_UNSUPPORTED;
-}
-
-static rgp_status blob_run(const AwsCall *call, const struct rgp_args *args, ModWholeFn run)
-{
-	return call->inst->store ? mod_call_whole(call, args, run) : RGP_UNSUPPORTED;
-}
-
-MOD_CALL(blob_get, blob_run, aws_blob_get)
-MOD_CALL(blob_put, blob_put, NULL)
-MOD_CALL(blob_delete, blob_run, aws_blob_delete)
-MOD_CALL(blob_list, blob_run, aws_blob_list)
+MOD_BLOB_CALLS(aws)
 
 static const struct rgp_provider provider = {
 	MOD_TABLE("aws"),
@@ -66,10 +52,7 @@ static const struct rgp_provider provider = {
 	.console = call_console,
 	.health = call_health,
 	.blocks = call_blocks,
-	.blob_get = call_blob_get,
-	.blob_put = call_blob_put,
-	.blob_delete = call_blob_delete,
-	.blob_list = call_blob_list,
+	MOD_BLOB_TABLE,
 };
 
 #ifdef RGP_STATIC

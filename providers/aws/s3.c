@@ -12,9 +12,9 @@
 #define HEADERS_MAX 8
 
 struct AwsStore {
-	char *bucket, *prefix; /* "" or ends with a slash */
-	char *setting;	       /* the URL's endpoint, "" if it has none */
-	char *sse, *kms_key;   /* headers, or NULL */
+	ModBucket at;
+	char *setting;	     /* the URL's endpoint, "" if it has none */
+	char *sse, *kms_key; /* headers, or NULL */
 	ModErrors *errors;
 	bool path_style, path_named;
 	pthread_mutex_t lock; /* what an answer can change */
@@ -27,31 +27,11 @@ static const AwsShape error_shape = {"Error", error_members};
 
 /* ---- the place */
 
-static AwsStore *refuse(const AwsCall *call, const char *hint, char *summary)
-{
-	mod_report_text(&call->talk, RGP_CLASS_INVALID, summary, NULL, hint);
-	g_free(summary);
-	return NULL;
-}
-
 /* As a label of a host name that a certificate for *.s3.REGION.amazonaws.com covers. */
 static bool fits_host(const char *bucket)
 {
 	return g_regex_match_simple(
 		"^[a-z0-9][a-z0-9-]{1,61}[a-z0-9]$", bucket, G_REGEX_DOLLAR_ENDONLY, 0);
-}
-
-static bool is_bucket(const char *bucket)
-{
-	return g_regex_match_simple(
-		"^[A-Za-z0-9][A-Za-z0-9._-]{1,253}$", bucket, G_REGEX_DOLLAR_ENDONLY, 0);
-}
-
-static bool is_prefix(const char *prefix)
-{
-	return g_regex_match_simple("^([A-Za-z0-9._~=+,@-]+/)*[A-Za-z0-9._~=+,@-]*$", prefix,
-		       G_REGEX_DOLLAR_ENDONLY, 0) &&
-	       !strstr(prefix, "..");
 }
 
 /* aws_endpoint_find needs the files of the chain; also after a redirect. */
@@ -67,7 +47,7 @@ static rgp_status find_endpoint(const AwsCall *call, AwsStore *store)
 	g_free(store->endpoint);
 	store->endpoint = endpoint;
 	if (!store->path_named)
-		store->path_style = named || !fits_host(store->bucket);
+		store->path_style = named || !fits_host(store->at.bucket);
 	return RGP_OK;
 }
 
@@ -77,14 +57,16 @@ static bool read_parameters(const AwsCall *call, AwsStore *store, const json_t *
 		   *sse = mod_str(parameters, "sse");
 	const char *kms_key = mod_str(parameters, "kms_key_id");
 	if (*addressing && !g_str_equal(addressing, "path") && !g_str_equal(addressing, "virtual"))
-		return refuse(call,
+		return mod_bucket_refuse(&call->talk,
 			"the default is virtual for Amazon's own S3, and path otherwise",
 			g_strdup("addressing in the state's URL must be path or virtual"));
 	if (*sse && !g_str_equal(sse, "AES256") && !g_str_equal(sse, "aws:kms"))
-		return refuse(call, "without it, the bucket's own setting applies",
+		return mod_bucket_refuse(&call->talk,
+			"without it, the bucket's own setting applies",
 			g_strdup("sse in the state's URL must be AES256 or aws:kms"));
 	if (strpbrk(kms_key, "\r\n"))
-		return refuse(call, "", g_strdup("kms_key_id in the state's URL is not a key"));
+		return mod_bucket_refuse(
+			&call->talk, "", g_strdup("kms_key_id in the state's URL is not a key"));
 	store->path_named = *addressing != '\0';
 	store->path_style = g_str_equal(addressing, "path");
 	if (*kms_key && !*sse)
@@ -105,25 +87,6 @@ const char *aws_store_region(const ModTalk *talk, const json_t *store)
 	return *region ? region : mod_open_env(talk, "AWS_DEFAULT_REGION");
 }
 
-static bool read_place(const AwsCall *call, AwsStore *store, const char *place)
-{
-	g_auto(GStrv) parts = g_strsplit(place, "/", 2);
-	const char *prefix = parts[0] && parts[1] ? parts[1] : "";
-	if (strchr(place, '@') && strchr(parts[0], '@'))
-		return refuse(call,
-			"remove it and change it: credentials are those of the provider "
-			"(raygpu-state(5))",
-			g_strdup("the state's URL has credentials before its bucket"));
-	if (!parts[0] || !is_bucket(parts[0]) || !is_prefix(prefix))
-		return refuse(call, "it has the form s3://BUCKET/PREFIX?region=REGION",
-			g_strdup("the state's URL does not name a bucket and a prefix"));
-	store->bucket = g_strdup(parts[0]);
-	store->prefix = *prefix == '\0' || g_str_has_suffix(prefix, "/")
-				? g_strdup(prefix)
-				: g_strconcat(prefix, "/", NULL);
-	return true;
-}
-
 AwsStore *aws_store_open(const AwsCall *call, const json_t *given)
 {
 	const json_t *parameters = json_object_get(given, "parameters");
@@ -132,7 +95,7 @@ AwsStore *aws_store_open(const AwsCall *call, const json_t *given)
 	store->errors = mod_errors_new(aws_data_find("s3_errors.csv")->data);
 	store->region = g_strdup(call->inst->region);
 	store->setting = g_strdup(mod_str(parameters, "endpoint"));
-	if (read_place(call, store, mod_str(given, "place")) &&
+	if (mod_bucket_open(&call->talk, given, "s3://BUCKET/PREFIX?region=REGION", &store->at) &&
 		read_parameters(call, store, parameters) && find_endpoint(call, store) == RGP_OK)
 		return store;
 	aws_store_free(store);
@@ -145,8 +108,7 @@ void aws_store_free(AwsStore *store)
 		return;
 	mod_errors_free(store->errors);
 	pthread_mutex_destroy(&store->lock);
-	g_free(store->bucket);
-	g_free(store->prefix);
+	mod_bucket_clear(&store->at);
 	g_free(store->setting);
 	g_free(store->sse);
 	g_free(store->kms_key);
@@ -155,9 +117,9 @@ void aws_store_free(AwsStore *store)
 	g_free(store);
 }
 
-char *aws_store_key(const AwsStore *store, const char *name)
+const ModBucket *aws_store_at(const AwsCall *call)
 {
-	return g_strconcat(store->prefix, name, NULL);
+	return &call->inst->store->at;
 }
 
 /* ---- a request */
@@ -174,9 +136,9 @@ static char *url_of(AwsStore *store, const S3Request *request, char **region)
 	g_autofree char *scheme = g_strndup(endpoint, (gsize)(host - endpoint));
 	const char *mark = request->query ? "?" : "", *query = request->query ? request->query : "";
 	if (store->path_style)
-		return g_strconcat(
-			endpoint, store->bucket, request->key ? "/" : "", key, mark, query, NULL);
-	return g_strconcat(scheme, store->bucket, ".", host, key, mark, query, NULL);
+		return g_strconcat(endpoint, store->at.bucket, request->key ? "/" : "", key, mark,
+			query, NULL);
+	return g_strconcat(scheme, store->at.bucket, ".", host, key, mark, query, NULL);
 }
 
 static json_t *read_error(struct rgp_bytes body)

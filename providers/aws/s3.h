@@ -2,6 +2,7 @@
  * one request to it. */
 #pragma once
 #include "aws/aws.h"
+#include "common/blob.h"
 
 typedef struct AwsStore AwsStore;
 
@@ -10,8 +11,8 @@ AwsStore *aws_store_open(const AwsCall *call, const json_t *store);
 void aws_store_free(AwsStore *store);
 /* The region to open with: the URL's, or the environment's; "": neither. */
 const char *aws_store_region(const ModTalk *talk, const json_t *store);
-/* The whole key of an object; g_free. */
-char *aws_store_key(const AwsStore *store, const char *name);
+/* The place of the call's store. */
+const ModBucket *aws_store_at(const AwsCall *call);
 
 typedef struct {
 	const char *method, *what; /* "GET", "GetObject" */

@@ -42,3 +42,16 @@ char *mod_open_connection(const ModTalk *talk, const char *variable)
 	free(text);
 	return copy;
 }
+
+bool mod_open_allows(const ModTalk *talk, const char *url)
+{
+	g_auto(GStrv) allowed =
+		g_strsplit_set(mod_open_env(talk, "RAYGPU_ALLOW_ENDPOINTS"), " ,\n", -1);
+	g_autofree char *longer = g_strconcat(url, "/", NULL);
+	g_autofree char *shorter = g_strdup(url);
+	if (g_str_has_suffix(shorter, "/"))
+		shorter[strlen(shorter) - 1] = '\0';
+	const char *const *words = (const char *const *)allowed;
+	return g_strv_contains(words, url) || g_strv_contains(words, longer) ||
+	       g_strv_contains(words, shorter);
+}

@@ -10,6 +10,8 @@ json_t *mod_open_input(
 	const ModTalk *talk, const struct rgp_args *args, const char *cloud, const char *example);
 /* A variable of the environment, "" if it is not set. */
 const char *mod_open_env(const ModTalk *talk, const char *name);
+/* Does RAYGPU_ALLOW_ENDPOINTS list the URL, with or without a slash at its end? */
+bool mod_open_allows(const ModTalk *talk, const char *url);
 /* The `connection` of requests, with the file of certificate authorities that the variable names;
  * NULL: it is not set. g_free. */
 char *mod_open_connection(const ModTalk *talk, const char *variable);

@@ -129,7 +129,12 @@ static void rest_read_answer(const ModRest *rest, const ModRestRequest *request,
 	const struct rgp_http_resp *resp, ModRestAnswer *answer)
 {
 	answer->status = resp->status;
+	answer->skew_s = resp->skew_s;
 	answer->headers = json_loadb(resp->headers.data, resp->headers.len, 0, NULL);
+	if (request->raw && resp->status < 300) {
+		answer->content = resp->body;
+		return;
+	}
 	if (resp->body.len && request->text && resp->status < 300) {
 		g_autofree char *valid = g_utf8_make_valid(resp->body.data, (gssize)resp->body.len);
 		answer->body = json_string(valid);
@@ -194,7 +199,7 @@ static void rest_wire_make(RestWire *wire, const ModRest *rest, const ModRestReq
 	wire->body = request->body ? json_dumps(request->body, JSON_COMPACT) : NULL;
 	for (size_t i = 0; request->headers && request->headers[i]; i++)
 		g_ptr_array_add(wire->headers, (char *)(uintptr_t)request->headers[i]);
-	if (wire->body)
+	if (wire->body || request->content.data)
 		g_ptr_array_add(wire->headers, wire->type);
 	g_ptr_array_add(wire->headers, NULL);
 	wire->http = (struct rgp_http_req){
@@ -204,7 +209,7 @@ static void rest_wire_make(RestWire *wire, const ModRest *rest, const ModRestReq
 		.method = request->method,
 		.url = url,
 		.headers = (const char *const *)wire->headers->pdata,
-		.body = mod_bytes(wire->body),
+		.body = request->content.data ? request->content : mod_bytes(wire->body),
 		.auth = mod_bytes(auth),
 		.connection = mod_bytes(rest->connection),
 		.what = request->what,

@@ -30,11 +30,13 @@ typedef struct {
 	const char *url;
 	const char *const *headers; /* additional headers, or NULL */
 	const json_t *body;	    /* or NULL */
+	struct rgp_bytes content;   /* the body as it is, in place of a JSON one; or empty */
 	const char *content_type;   /* of the body; NULL: application/json */
 	/* Left out of the answer before it is parsed, wherever it is: what all links begin with, in
 	 * long lists; or NULL. */
 	const char *elided;
 	bool reading, hide_body;
+	bool raw;	     /* a good answer is not parsed: it is in the answer's `content` */
 	bool text;	     /* the answer is not JSON: its body is one string, valid UTF-8 */
 	uint32_t timeout_ms; /* 0: the host's */
 } ModRestRequest;
@@ -42,8 +44,10 @@ typedef struct {
 /* The result; failure.class_ RGP_CLASS_OK: done. */
 typedef struct {
 	int32_t status;
-	json_t *body;	 /* NULL: the answer had no body */
-	json_t *headers; /* lower-case name -> value */
+	json_t *body;		  /* NULL: the answer had no body */
+	json_t *headers;	  /* lower-case name -> value */
+	struct rgp_bytes content; /* of a raw request: the host's, until the next request */
+	int64_t skew_s;		  /* the server's clock minus ours; 0: unknown */
 	ModFailure failure;
 } ModRestAnswer;
 

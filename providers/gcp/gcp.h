@@ -6,6 +6,8 @@
 #include "common/lease.h"
 #include "common/rest.h"
 
+struct GcpStore;
+
 struct rgp_inst {
 	char *region;
 	json_t *config; /* the spec's provider mapping without name and region */
@@ -20,6 +22,7 @@ struct rgp_inst {
 	ModErrors *errors;
 	ModLease *lease; /* empty before the first request (credentials.c) */
 	ModRest rest;
+	struct GcpStore *store; /* gcs.h: opened for a state; else NULL */
 	pthread_mutex_t lock;
 	char *project;		    /* under the lock; NULL: not known yet */
 	const char *project_source; /* where it is from, for messages */

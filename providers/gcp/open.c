@@ -4,6 +4,7 @@
 #include "common/open.h"
 #include "gcp/credentials.h"
 #include "gcp/data.h"
+#include "gcp/gcs.h"
 
 #define ENDPOINT_ENV "CLOUDSDK_API_ENDPOINT_OVERRIDES_COMPUTE"
 #define PROJECT_ENV "GOOGLE_CLOUD_PROJECT"
@@ -63,6 +64,7 @@ void gcp_close(struct rgp_inst *inst)
 {
 	if (!inst)
 		return;
+	gcp_store_free(inst->store);
 	mod_errors_free(inst->errors);
 	mod_lease_free(inst->lease);
 	g_free(inst->region);
@@ -105,6 +107,12 @@ rgp_status gcp_open(const struct rgp_host *host, struct rgp_call *call, const st
 		.codes = codes,
 		.messages = messages,
 		.max_tries = TRIES};
+	const GcpCall opened = {talk, inst};
+	const json_t *store = json_object_get(input, "store");
+	if (store && !(inst->store = gcp_store_open(&opened, store))) {
+		gcp_close(inst);
+		return RGP_FAIL;
+	}
 	*out = inst;
 	return RGP_OK;
 }

@@ -1,5 +1,6 @@
 /* The module's table: the calls of the host (common/calls.h) and their functions. */
 #include "gcp/data.h"
+#include "gcp/gcs.h"
 #include "gcp/kinds.h"
 #include "gcp/open.h"
 
@@ -41,12 +42,15 @@ MOD_CALL(account, mod_call_whole, gcp_account)
 MOD_CALL(console, mod_call_of_kind, kinds, gcp_console)
 MOD_CALL(permissions, mod_call_whole, gcp_permissions)
 
+MOD_BLOB_CALLS(gcp)
+
 static const struct rgp_provider provider = {
 	MOD_TABLE("gcp"),
 	.open = gcp_open,
 	.close = gcp_close,
 	.reveal = call_reveal,
 	.console = call_console,
+	MOD_BLOB_TABLE,
 };
 
 #ifdef RGP_STATIC
