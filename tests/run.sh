@@ -41,8 +41,8 @@ often="tests/cli/adopt/test_foreign_tags.py tests/cli/adopt/test_import.py tests
   tests/cli/gcp/test_gcp_as_on_aws.py tests/cli/kube/test_kube_calls.py tests/cli/kube/test_kube_copies.py
   tests/cli/kube/test_kube_gitops.py tests/cli/kube/test_kube_kubectl.py tests/cli/kube/test_kube_old_kueue.py
   tests/cli/kube/test_kube_race.py tests/cli/ready/test_hardware.py tests/cli/ready/test_unhealthy.py tests/cli/ready/test_waiting.py
-  tests/cli/report/test_runner_commands.py tests/cli/state/test_every_store.py tests/cli/state/test_name_taken.py
-  tests/cli/state/test_s3.py tests/cli/state/test_state_damage.py
+  tests/cli/report/test_runner_commands.py tests/cli/state/test_every_store.py tests/cli/state/test_gcs.py
+  tests/cli/state/test_name_taken.py tests/cli/state/test_s3.py tests/cli/state/test_state_damage.py
   tests/cli/state/test_state_move.py tests/cli/state/test_state_place.py"
 [ -n "$long" ] || plain="$plain $often"
 # -O1 runs as fast as -O2 under ASan, and with lines only (-g1) compiles in half the time. The checks of null pointers, where the

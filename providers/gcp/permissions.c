@@ -81,7 +81,8 @@ rgp_status gcp_permissions(const GcpCall *call, const json_t *input)
 			is_needed(input, mod_str(entry, "when")))
 			add_all(names, json_object_get(entry, "permissions"));
 	if (!names->len)
-		return mod_refuse(call, NULL, "known: plan, apply, import, rebuild",
+		return mod_refuse(call, NULL,
+			"known: plan, apply, import, rebuild, state, state-read",
 			"unknown --for \"%s\"", task);
 	g_ptr_array_sort(names, mod_compare_texts);
 	json_t *list = json_array();
