@@ -4,6 +4,7 @@ import os
 
 import pytest
 from document_stores import USER
+from gs_server import Gs
 from postgres_server import Postgres
 from s3_server import S3
 from stores import DISTANT, DOCUMENTS, STORES, parameters
@@ -39,6 +40,12 @@ def server():
 def s3():
     with S3() as s3:
         yield s3
+
+
+@pytest.fixture(scope='session')
+def gs():
+    with Gs() as gs:
+        yield gs
 
 
 @pytest.fixture(scope='session')

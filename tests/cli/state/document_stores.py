@@ -164,6 +164,21 @@ class Bucket(Documents):
             yield gzip.decompress(content) if content else b''
 
 
+class GoogleBucket(Bucket):
+    """Google Cloud Storage, on gs_server.py."""
+
+    def __init__(self, home, request):
+        self.server = request.getfixturevalue('gs')
+        self.server.reset()
+        for name in [name for name in home.env if name.startswith(('GOOGLE_', 'CLOUDSDK_'))]:
+            del home.env[name]
+        home.env.update(self.server.env())
+        Documents.__init__(self, home, self.new(), self.server.port)
+
+    def new(self):
+        return self.server.url()
+
+
 class Protocol(Documents):
     """Terraform's HTTP protocol: one document, with all objects in it."""
     lock_of_all = True

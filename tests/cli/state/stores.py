@@ -12,7 +12,7 @@ import subprocess
 import time
 
 import pytest
-from document_stores import ROW_DAMAGES, Bucket, Documents, Protocol
+from document_stores import ROW_DAMAGES, Bucket, Documents, GoogleBucket, Protocol
 from postgres_server import PASSWORD, needs_postgres
 from store_proxy import Proxy
 
@@ -99,7 +99,8 @@ class Postgres:
         return (place or self.place).replace(f':{self.server.port}/', f':{proxy.own}/')
 
 
-STORES = {'file': (File, ()), 'postgres': (Postgres, needs_postgres), 's3': (Bucket, ()), 'http': (Protocol, ())}
+STORES = {'file': (File, ()), 'postgres': (Postgres, needs_postgres), 's3': (Bucket, ()), 'gcs': (GoogleBucket, ()),
+          'http': (Protocol, ())}
 DISTANT = [name for name in STORES if name != 'file']
 DOCUMENTS = [name for name in STORES if issubclass(STORES[name][0], Documents)]
 

@@ -6,7 +6,6 @@ import shutil
 import threading
 
 import pytest
-from gs_server import Gs
 from program import Home, spec
 from sim_server import tags_of
 
@@ -16,20 +15,9 @@ READING = {'storage.objects.get', 'storage.objects.list'}
 WRITING = READING | {'storage.objects.create', 'storage.objects.delete', 'storage.buckets.get'}
 
 
-@pytest.fixture(scope='module', name='server')
-def one_server():
-    with Gs() as gs:
-        yield gs
-
-
-@pytest.fixture
-def gs(server):
-    server.reset()
-    return server
-
-
 @pytest.fixture
 def url(gs):
+    gs.reset()
     return gs.url()
 
 
