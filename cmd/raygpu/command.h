@@ -291,6 +291,7 @@ int cmd_completion(Context *context, int argc, char **argv);
 int cmd_connect(Context *context, int argc, char **argv);
 int cmd_cost(Context *context, int argc, char **argv);
 int cmd_destroy(Context *context, int argc, char **argv);
+int cmd_doctor(Context *context, int argc, char **argv);
 int cmd_drift(Context *context, int argc, char **argv);
 int cmd_export(Context *context, int argc, char **argv);
 int cmd_fit(Context *context, int argc, char **argv);

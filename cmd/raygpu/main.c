@@ -25,6 +25,10 @@ static const Command commands[] = {
 		"argument: all clusters of the state.",
 		cmd_cost},
 	{"destroy", "[SPEC...]", "destroy a cluster", NULL, cmd_destroy},
+	{"doctor", "[SPEC]", "find what would stop a plan or an apply, and what to do about it",
+		"Reads only. Without SPEC: cluster.yaml in this folder, else what can be seen\n"
+		"without one.",
+		cmd_doctor},
 	{"drift", "[SPEC...]", "report changes made outside raygpu",
 		"Changes nothing in the cloud or the state.", cmd_drift},
 	{"export", "FORM [SPEC]", "print a cluster as a file for another tool",

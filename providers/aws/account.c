@@ -52,6 +52,9 @@ rgp_status aws_account(const AwsCall *call, const json_t *input)
 	g_autofree char *auth = aws_credentials_get(call, "sts");
 	if (!auth)
 		return call->talk.host->canceled(call->talk.call) ? RGP_CANCELED : RGP_FAIL;
+	g_autofree char *from = aws_credentials_from(call);
+	if (*from)
+		mod_give(&call->talk, "credentials", json_pack("{s:s}", "from", from));
 	g_autofree char *form = aws_form_format_version("GetCallerIdentity", STS_VERSION, NULL);
 	const struct rgp_http_req http = {
 		.size = sizeof http,

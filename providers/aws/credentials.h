@@ -13,3 +13,5 @@ char *aws_credentials_get(const AwsCall *call, const char *service);
 /* The same for a service whose requests are signed for another region than the instance's; NULL:
  * for that. */
 char *aws_credentials_get_for(const AwsCall *call, const char *service, const char *region);
+/* Where they were found, in words; "" if there are none. g_free. */
+char *aws_credentials_from(const AwsCall *call);

@@ -6,6 +6,7 @@ void aws_keys_clear(AwsKeys *keys)
 	g_free(keys->access_key);
 	g_free(keys->secret_key);
 	g_free(keys->session_token);
+	g_free(keys->from);
 	*keys = (AwsKeys){0};
 }
 

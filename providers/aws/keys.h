@@ -8,6 +8,7 @@
 typedef struct AwsKeys {
 	char *access_key, *secret_key, *session_token; /* session_token may be NULL */
 	int64_t expires_s;			       /* Unix seconds; 0 = never */
+	char *from; /* where they were found, in words; may be NULL: the chain knows */
 } AwsKeys;
 
 /* The JSON for rgp_http_req.auth; g_free, NULL if a key is not UTF-8 (credentials.c). */

@@ -175,6 +175,7 @@ static AwsSearch static_keys(AwsChain *chain, const char *profile, AwsKeys *keys
 				.access_key = g_steal_pointer(&here.access_key),
 				.secret_key = g_steal_pointer(&here.secret_key),
 				.session_token = g_steal_pointer(&here.session_token),
+				.from = g_strdup_printf("section [%s] of %s", at, places[i].path),
 			};
 			return AWS_KEYS_FOUND;
 		}

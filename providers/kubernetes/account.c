@@ -9,6 +9,8 @@ rgp_status kube_account(const KubeCall *call, const json_t *input)
 	const char *name = call->inst->config.namespace;
 	g_autofree char *url = kube_url(call, &namespaces, NULL, name, NULL);
 	g_auto(ModRestAnswer) answer = {0};
+	g_autofree char *acting = kube_login_acting(&call->inst->config);
+	mod_give(&call->talk, "credentials", json_pack("{s:s}", "from", acting));
 	rgp_status status = kube_read(call, "Namespace.get", url, &answer);
 	if (status != RGP_OK)
 		return status;
@@ -22,7 +24,6 @@ rgp_status kube_account(const KubeCall *call, const json_t *input)
 	if (answer.failure.class_ != RGP_CLASS_OK)
 		return kube_report(call, "Namespace.get", &answer);
 	g_autofree char *id = g_strdup_printf("%s (%s)", name, kube_uid_of(answer.body));
-	g_autofree char *acting = kube_login_acting(&call->inst->config);
 	return mod_give(
 		&call->talk, "account", json_pack("{s:s, s:s}", "id", id, "acting", acting));
 }

@@ -226,6 +226,10 @@
 	X("connect.no-way", 1)                                                                     \
 	X("connect.port-in-use", 1)                                                                \
 	X("connect.failed", 1)                                                                     \
+	X("doctor.clock", 1)                                                                       \
+	X("doctor.proxy", 1)                                                                       \
+	X("doctor.lock-left", 1)                                                                   \
+	X("doctor.interrupted", 1)                                                                 \
 	/* git */                                                                                  \
 	X("git.not-owner", 1)                                                                      \
 	X("git.unreadable", 1)                                                                     \

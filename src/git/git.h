@@ -15,6 +15,9 @@ typedef struct {
 void rg_provenance_free(RgProvenance *provenance);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(RgProvenance, rg_provenance_free)
 
+/* Name and version of the library behind it; NULL and a diagnostic: it cannot be loaded. */
+const char *rg_git_library(RgDiags *diags);
+
 /* Never NULL unless an error was reported: a repository owned by another user (libgit2's
  * GIT_EOWNER, common in CI containers) is the error git.not-owner with the `git config --global
  * --add safe.directory` line to type, never "no repository". */

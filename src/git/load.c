@@ -22,6 +22,12 @@ static const RgGitModule *load(RgDiags *diags)
 	return NULL;
 }
 
+const char *rg_git_library(RgDiags *diags)
+{
+	const RgGitModule *module = load(diags);
+	return module ? module->library : NULL;
+}
+
 RgProvenance *rg_git_provenance(const char *spec_path, RgDiags *diags)
 {
 	const RgGitModule *module = load(diags);

@@ -13,6 +13,7 @@ typedef struct {
 	RgGitChanges *(*changes)(
 		const char *folder, const char *since, const char *ref, RgDiags *diags);
 	bool (*tracks)(const char *path);
+	const char *library; /* name and version */
 } RgGitModule;
 
 /* The only symbol that the module exports; returns its RgGitModule. */

@@ -164,6 +164,7 @@ static const RgGitModule module = {
 	.list = repo_list_at,
 	.changes = repo_changes,
 	.tracks = repo_tracks,
+	.library = "libgit2/" LIBGIT2_VERSION,
 };
 
 __attribute__((visibility("default"))) const void *raygpu_git_module(void)

@@ -129,11 +129,15 @@ static bool try_once(Exchange *exchange)
 	client->host->log(RG_LOG_DEBUG, "%s %s %s: %d %s, %" G_GINT64_FORMAT " ms", exchange->what,
 		exchange->request->method, exchange->place, reply->status,
 		exchange->last.reason ? exchange->last.reason : "", entry.duration_ms);
-	if (exchange->last.end != RG_TRY_ANSWERED)
-		return true;
-	const char *date = rg_json_str(reply->headers, "date", NULL);
+	bool answered = exchange->last.end == RG_TRY_ANSWERED;
+	const char *date = answered ? rg_json_str(reply->headers, "date", NULL) : NULL;
 	int64_t theirs = date ? (int64_t)curl_getdate(date, NULL) : -1;
 	reply->skew_s = theirs >= 0 ? theirs - rg_clock_now_s() : 0;
+	const RgHttpSeen seen = {exchange->place, reply->status, theirs >= 0, reply->skew_s};
+	if (client->options.on_try)
+		client->options.on_try(client->options.on_try_data, &seen);
+	if (!answered)
+		return true;
 	exchange->verdict = classify(exchange->request, reply);
 	if (exchange->verdict == RG_HTTP_THROTTLED)
 		rg_rate_throttled(&client->rate);
@@ -335,6 +339,14 @@ static bool client_send(
 	return ok;
 }
 
+/* "libcurl/7.88.1", without what it was built with. */
+static const char *client_library(void)
+{
+	const char *all = curl_version();
+	g_autofree char *first = g_strndup(all, strcspn(all, " "));
+	return g_intern_string(first);
+}
+
 static RgHttp *client_open(const RgHttpOptions *options, const RgHttpHost *host, RgDiags *diags);
 
 static void client_close(RgHttp *http)
@@ -355,6 +367,7 @@ static const RgHttpModule module = {
 	.send = client_send,
 	.sleep = client_sleep,
 	.counts = client_counts,
+	.library = client_library,
 };
 
 static RgHttp *client_open(const RgHttpOptions *options, const RgHttpHost *host, RgDiags *diags)

@@ -51,6 +51,14 @@ typedef struct {
 	int64_t skew_s; /* server's Date minus our clock; 0 if unknown */
 } RgHttpReply;
 
+/* A try that ended. */
+typedef struct {
+	const char *url; /* without credentials and query */
+	int status;	 /* 0: no answer came */
+	bool dated;	 /* the answer has the server's time */
+	int64_t skew_s;	 /* then: that minus our clock */
+} RgHttpSeen;
+
 typedef struct {
 	bool read_only;
 	const char *trace_path; /* append every exchange as a JSON line, redacted; NULL = none */
@@ -74,12 +82,16 @@ typedef struct {
 	void (*on_retry)(void *data, const char *what, unsigned try_number, unsigned wait_ms,
 		const char *why); /* may be NULL; any thread */
 	void *on_retry_data;
+	void (*on_try)(void *data, const RgHttpSeen *seen); /* may be NULL; any thread */
+	void *on_try_data;
 } RgHttpOptions;
 
 typedef struct RgHttp RgHttp;
 
 /* NULL and a diagnostic (http.module) if the module cannot be loaded. */
 RgHttp *rg_http_open(const RgHttpOptions *options, RgDiags *diags);
+/* Name and version of the library behind it; NULL and the same diagnostic. */
+const char *rg_http_library(RgDiags *diags);
 void rg_http_close(RgHttp *http);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(RgHttp, rg_http_close)
 

@@ -7,7 +7,7 @@
 
 static const RgHttpHost host = {rg_redact_add, rg_redact, rg_log_level, rg_log};
 
-RgHttp *rg_http_open(const RgHttpOptions *options, RgDiags *diags)
+static const RgHttpModule *load(RgDiags *diags)
 {
 #ifdef RG_MODULES_BUILTIN
 	const RgHttpModule *module = raygpu_http_module();
@@ -23,7 +23,19 @@ RgHttp *rg_http_open(const RgHttpOptions *options, RgDiags *diags)
 		rg_diag_hint(diag, "reinstall raygpu");
 		return NULL;
 	}
-	return module->open(options, &host, diags);
+	return module;
+}
+
+RgHttp *rg_http_open(const RgHttpOptions *options, RgDiags *diags)
+{
+	const RgHttpModule *module = load(diags);
+	return module ? module->open(options, &host, diags) : NULL;
+}
+
+const char *rg_http_library(RgDiags *diags)
+{
+	const RgHttpModule *module = load(diags);
+	return module ? module->library() : NULL;
 }
 
 void rg_http_close(RgHttp *http)

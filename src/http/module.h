@@ -22,6 +22,7 @@ typedef struct {
 		RgHttp *http, const RgHttpRequest *request, RgHttpReply *reply, RgDiags *diags);
 	bool (*sleep)(RgHttp *http, unsigned ms);
 	void (*counts)(RgHttp *http, uint64_t *requests, uint64_t *mutating);
+	const char *(*library)(void);
 } RgHttpModule;
 
 /* What load.c sees of a transport; the module's own struct begins with it. */

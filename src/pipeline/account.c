@@ -17,8 +17,10 @@ struct RgAsking {
 static void *ask(void *data)
 {
 	struct RgAsking *asking = data;
-	asking->ok =
-		rg_provider_account(asking->provider, &asking->id, &asking->acting, asking->diags);
+	g_auto(RgAccount) account = {0};
+	asking->ok = rg_provider_account(asking->provider, &account, asking->diags);
+	asking->id = g_steal_pointer(&account.id);
+	asking->acting = g_steal_pointer(&account.acting);
 	g_atomic_int_set(&asking->answered, 1);
 	return NULL;
 }

@@ -1,22 +1,52 @@
-/* account: which account the credentials of an instance belong to. */
+/* account: which account the credentials of an instance belong to, and where they come from. */
 #include "provider/internal.h"
 
-bool rg_provider_account(RgProvider *provider, char **id, char **acting, RgDiags *diags)
+void rg_account_clear(RgAccount *account)
 {
-	*id = *acting = NULL;
+	g_free(account->id);
+	g_free(account->acting);
+	g_free(account->credentials);
+	*account = (RgAccount){0};
+}
+
+typedef struct {
+	json_t *account, *credentials;
+} Given;
+
+static void take(RgCall *call, const char *slot, json_t *value)
+{
+	Given *given = call->data;
+	json_t **to = g_str_equal(slot, "account")	 ? &given->account
+		      : g_str_equal(slot, "credentials") ? &given->credentials
+							 : NULL;
+	if (!to)
+		rg_call_bad(call, "\"%s\" is not a result of it", slot);
+	else if (!*to)
+		*to = json_incref(value);
+	else
+		rg_call_bad(call, "\"%s\" was returned twice", slot);
+}
+
+bool rg_provider_account(RgProvider *provider, RgAccount *account, RgDiags *diags)
+{
+	*account = (RgAccount){0};
 	if (!rg_provider_offers(provider, "account"))
 		return true;
-	json_auto_t *input = json_object(), *given = NULL;
-	RgCall call = {.slot = rg_call_take_one, .result = "account", .data = &given};
+	json_auto_t *input = json_object();
+	Given given = {0};
+	RgCall call = {.slot = take, .data = &given};
 	bool ok = rg_call_make(&call, provider, "account", input, diags);
-	const char *told = rg_json_str(given, "id", NULL);
+	const char *told = rg_json_str(given.account, "id", NULL);
 	if (ok && !rg_provider_id_is_sound(told))
 		rg_call_bad(&call, "it returned without the id of an account");
 	ok = ok && call.bad_count == 0;
 	if (ok) {
-		*id = rg_text_clean(told);
-		*acting = rg_text_clean(rg_json_str(given, "acting", NULL));
+		account->id = rg_text_clean(told);
+		account->acting = rg_text_clean(rg_json_str(given.account, "acting", NULL));
 	}
+	account->credentials = rg_text_clean(rg_json_str(given.credentials, "from", NULL));
 	rg_call_clear(&call);
+	json_decref(given.account);
+	json_decref(given.credentials);
 	return ok;
 }

@@ -146,14 +146,14 @@ static void check_account(RgConform *c)
 {
 	static const char step[] = "account reports the same account twice";
 	g_autoptr(RgDiags) diags = rg_diags_new(), unread = rg_diags_new();
-	g_autofree char *id = NULL, *again = NULL, *acting = NULL, *still = NULL;
+	g_auto(RgAccount) account = {0}, again = {0};
 	if (!rg_provider_offers(c->provider, "account")) {
 		rg_conform_skip(c, step, "the module does not implement account");
 		return;
 	}
-	bool ok = rg_provider_account(c->provider, &id, &acting, diags);
-	rg_provider_account(c->provider, &again, &still, unread);
-	rg_conform_tell(c, step, ok && g_strcmp0(id, again) == 0,
+	bool ok = rg_provider_account(c->provider, &account, diags);
+	rg_provider_account(c->provider, &again, unread);
+	rg_conform_tell(c, step, ok && g_strcmp0(account.id, again.id) == 0,
 		ok ? "the second answer differs" : NULL, diags);
 }
 

@@ -141,10 +141,16 @@ char *rg_provider_export(
 /* Reserved capacity that can be bought (raygpu/provider.h, blocks): an array, a new reference; NULL
  * and diagnostics. Only if the module offers "blocks". */
 json_t *rg_provider_blocks(RgProvider *provider, const json_t *input, RgDiags *diags);
-/* The account of the credentials: *id (g_free) stays NULL if the module does not report it. False
- * and diagnostics if it could not be determined. *acting (g_free): which credentials these are, in
- * words; NULL: the module does not say. */
-bool rg_provider_account(RgProvider *provider, char **id, char **acting, RgDiags *diags);
+/* The account of the credentials; each is NULL if the module does not report it. */
+typedef struct {
+	char *id;
+	char *acting;	   /* which credentials these are, in words */
+	char *credentials; /* where they were found; also if the cloud does not accept them */
+} RgAccount;
+void rg_account_clear(RgAccount *account);
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(RgAccount, rg_account_clear)
+/* False and diagnostics if it could not be determined. */
+bool rg_provider_account(RgProvider *provider, RgAccount *account, RgDiags *diags);
 
 typedef struct {
 	const char *cluster;

@@ -241,6 +241,7 @@ const RgRemoteModule *rg_documents_module(void)
 		.commit = doc_commit,
 		.lock = doc_lock,
 		.holder = doc_holder,
+		.look = doc_look,
 		.unlock = doc_unlock,
 		.break_lock = doc_break_lock,
 		.mark_moved = doc_mark_moved,

@@ -108,6 +108,8 @@ RgLockResult doc_lock(
 	RgRemote *remote, const char *cluster, const RgHolder *holder, RgDiags *diags);
 void doc_holder(RgRemote *remote, const char *cluster,
 	void (*told)(void *data, const RgHolder *holder), void *data);
+bool doc_look(RgRemote *remote, const char *cluster, RgHolderSeen seen, void *data, bool *known,
+	RgDiags *diags);
 void doc_unlock(RgRemote *remote, const char *cluster);
 bool doc_break_lock(RgRemote *remote, const char *id, char **cluster, RgDiags *diags);
 

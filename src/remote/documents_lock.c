@@ -156,14 +156,10 @@ RgLockResult doc_lock(RgRemote *remote, const char *cluster, const RgHolder *hol
 	return take(remote, cluster, name, mine, &found, diags);
 }
 
-void doc_holder(RgRemote *remote, const char *cluster,
-	void (*told)(void *data, const RgHolder *holder), void *data)
+static RgHolder holder_of(const json_t *lock, int64_t age_s)
 {
-	const json_t *lock = remote->held;
-	if (!lock)
-		return;
-	int64_t ttl_s = rg_json_int(lock, "ttl_s", -1), age_s = remote->held_age_s;
-	const RgHolder holder = {.user = rg_json_str(lock, "user", "?"),
+	int64_t ttl_s = rg_json_int(lock, "ttl_s", -1);
+	return (RgHolder){.user = rg_json_str(lock, "user", "?"),
 		.host = rg_json_str(lock, "host", "?"),
 		.command = rg_json_str(lock, "command", "?"),
 		.job = rg_json_str(lock, "job", NULL),
@@ -171,7 +167,35 @@ void doc_holder(RgRemote *remote, const char *cluster,
 		.pid = rg_json_int(lock, "pid", 0),
 		.started_s = rg_json_int(lock, "started_s", 0),
 		.expires_s = ttl_s < 0 || age_s < 0 ? -1 : MAX(ttl_s - age_s, 0)};
+}
+
+void doc_holder(RgRemote *remote, const char *cluster,
+	void (*told)(void *data, const RgHolder *holder), void *data)
+{
+	if (!remote->held)
+		return;
+	const RgHolder holder = holder_of(remote->held, remote->held_age_s);
 	told(data, &holder);
+}
+
+/* A lock of the store's own shows its holder only to a run that tries to take it. */
+bool doc_look(RgRemote *remote, const char *cluster, RgHolderSeen seen, void *data, bool *known,
+	RgDiags *diags)
+{
+	g_auto(Found) found = {0};
+	g_autofree char *name = doc_lock_name(cluster);
+	*known = !remote->objects->lock;
+	if (!*known)
+		return true;
+	if (!find(remote, name, &found, diags))
+		return false;
+	if (!found.lock || doc_holder_is_free(found.lock))
+		return true;
+	const RgHolder holder = holder_of(found.lock, found.age_s);
+	bool left =
+		doc_holder_is_dead(found.lock) || doc_holder_has_expired(found.lock, found.age_s);
+	seen(data, &holder, left);
+	return true;
 }
 
 void doc_unlock(RgRemote *remote, const char *cluster)

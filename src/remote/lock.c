@@ -102,6 +102,7 @@ void pg_unlock(RgRemote *pg, const char *cluster)
 
 typedef struct {
 	void (*told)(void *data, const RgHolder *holder);
+	RgHolderSeen seen; /* one of the two */
 	void *data;
 } Teller;
 
@@ -123,7 +124,10 @@ static bool tell(void *data, guint statement, const PGresult *rows)
 		.command = command,
 		.started_s = pg_int(rows, 0, 4),
 		.expires_s = -1};
-	teller->told(teller->data, &holder);
+	if (teller->seen)
+		teller->seen(teller->data, &holder, pg_int(rows, 0, 5) == 0);
+	else
+		teller->told(teller->data, &holder);
 	return true;
 }
 
@@ -131,11 +135,29 @@ void pg_holder(RgRemote *pg, const char *cluster, void (*told)(void *data, const
 	void *data)
 {
 	const RgCell cell = pg_bind_text(cluster);
-	Teller teller = {told, data};
+	Teller teller = {.told = told, .data = data};
 	pg_send(pg,
 		"SELECT \"user\", host, pid, command, started_s FROM %s.locks WHERE cluster = $1",
 		&cell, 1);
 	pg_sync(pg, tell, &teller);
+}
+
+/* An advisory lock of 64 bits is listed as two halves, objsubid 1 (pg_locks). */
+bool pg_look(RgRemote *pg, const char *cluster, RgHolderSeen seen, void *data, bool *known,
+	RgDiags *diags)
+{
+	const RgCell cells[] = {pg_bind_text(cluster), pg_bind_int(pg_lock_key(pg, cluster))};
+	Teller teller = {.seen = seen, .data = data};
+	*known = true;
+	pg_send(pg,
+		"SELECT \"user\", host, pid, command, started_s, (SELECT count(*) FROM pg_locks"
+		" WHERE locktype = 'advisory' AND objsubid = 1 AND granted AND database ="
+		" (SELECT oid FROM pg_database WHERE datname = current_database())"
+		" AND classid::bigint = ($2::bigint >> 32) & 4294967295"
+		" AND objid::bigint = $2::bigint & 4294967295)"
+		" FROM %s.locks WHERE cluster = $1",
+		cells, G_N_ELEMENTS(cells));
+	return pg_sync(pg, tell, &teller) == PG_DONE || pg_error(pg, diags);
 }
 
 PgOutcome pg_lock_again(RgRemote *pg, const char *cluster, const char *token)

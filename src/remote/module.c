@@ -14,6 +14,7 @@ static const RgRemoteModule module = {
 	.commit = pg_commit,
 	.lock = pg_lock,
 	.holder = pg_holder,
+	.look = pg_look,
 	.unlock = pg_unlock,
 	.mark_moved = pg_mark_moved,
 };

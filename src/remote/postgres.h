@@ -81,6 +81,8 @@ bool pg_commit(RgRemote *pg, const RgCommit *commit, bool *unknown, RgDiags *dia
 RgLockResult pg_lock(RgRemote *pg, const char *cluster, const RgHolder *holder, RgDiags *diags);
 void pg_holder(RgRemote *pg, const char *cluster, void (*told)(void *data, const RgHolder *holder),
 	void *data);
+bool pg_look(RgRemote *pg, const char *cluster, RgHolderSeen seen, void *data, bool *known,
+	RgDiags *diags);
 void pg_unlock(RgRemote *pg, const char *cluster);
 int64_t pg_lock_key(const RgRemote *pg, const char *cluster);
 /* After a reconnect: takes the lock again; PG_REFUSED: someone else had it. */

@@ -63,6 +63,8 @@ typedef struct {
 	int64_t pid, started_s, expires_s;
 } RgHolder;
 typedef enum { RG_LOCK_TAKEN, RG_LOCK_HELD, RG_LOCK_BROKEN } RgLockResult;
+/* `left`: it died, and the next run takes the lock over. */
+typedef void (*RgHolderSeen)(void *data, const RgHolder *holder, bool left);
 
 typedef struct RgRemote RgRemote;
 typedef void (*RgRemoteSeen)(void *data, int64_t id, const char *name, int64_t serial);
@@ -98,6 +100,10 @@ typedef struct {
 	/* Calls `told` with the last holder if there is one. */
 	void (*holder)(RgRemote *remote, const char *cluster,
 		void (*told)(void *data, const RgHolder *holder), void *data);
+	/* Only looks, without taking it: `seen` is not called for a lock that is free. *known is
+	 * false if the store does not show it. */
+	bool (*look)(RgRemote *remote, const char *cluster, RgHolderSeen seen, void *data,
+		bool *known, RgDiags *diags);
 	void (*unlock)(RgRemote *remote, const char *cluster);
 	/* Ends the lock of a dead run: its holder writes nothing more. NULL: locks end with their
 	 * connection. *cluster (g_free): whose it was; NULL without diagnostics: no lock has this

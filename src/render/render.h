@@ -26,6 +26,8 @@ typedef struct {
  * except line feeds, tabs and our colours, no line that a CI system executes (base/disarm.h). All
  * texts of this folder are like that. */
 char *rg_render_printable(const char *text);
+/* The report of `raygpu doctor`, a document of schemas/doctor.schema.json. */
+char *rg_render_doctor(const json_t *document, const RgStyle *style);
 /* A paragraph wrapped to the width, every line after `indent`. */
 char *rg_render_wrapped(const char *text, const char *indent, const RgStyle *style);
 

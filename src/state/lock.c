@@ -6,7 +6,7 @@
  * descriptor; O_CLOEXEC ends that at exec. The file remains: unlinking it would let two processes
  * lock two different files of the same name. */
 #include "base/clock.h"
-#include "state/copy.h"
+#include "state/lock.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -38,7 +38,7 @@ typedef struct {
 
 /* Any name gives one file beside the state: slashes are escaped. It is beside the file itself,
  * because two paths to one state, one of them through a symbolic link, must use the same lock. */
-static char *lock_path(const RgStore *store, const char *cluster, RgDiags *diags)
+char *lock_path(const RgStore *store, const char *cluster, RgDiags *diags)
 {
 	g_autofree char *name = g_uri_escape_string(cluster, NULL, false);
 	if (name && *name != '\0' && strlen(name) <= NAME_MAX_BYTES) {
@@ -123,13 +123,8 @@ static Attempt lock_within(Try *try, unsigned timeout_ms)
 
 static void tell_holder(void *data, const RgHolder *holder)
 {
-	g_autofree char *since = rg_clock_format(holder->started_s);
-	g_autoptr(GString) text = g_string_new(NULL);
-	g_string_printf(text, "held by %s@%s, process %" G_GINT64_FORMAT ": raygpu %s, since %s",
-		holder->user, holder->host, holder->pid, holder->command, since);
-	if (holder->job)
-		g_string_append_printf(text, ", of %s", holder->job);
-	rg_diag_detail(data, "%s", text->str);
+	g_autofree char *text = lock_holder_text(holder);
+	rg_diag_detail(data, "held by %s", text);
 	if (!holder->id)
 		return;
 	if (holder->expires_s >= 0)

@@ -46,6 +46,27 @@ RgLock *rg_lock_take(RgStore *store, const char *cluster, const char *command, u
 void rg_lock_release(RgLock *lock);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(RgLock, rg_lock_release)
 
+/* Name and version of the library behind it. */
+const char *rg_store_library(void);
+
+/* The lock as it is, without taking it. */
+typedef enum {
+	RG_LOCK_STATE_FREE,
+	RG_LOCK_STATE_HELD,
+	RG_LOCK_STATE_LEFT,    /* by a run that died; the next one takes it over */
+	RG_LOCK_STATE_UNKNOWN, /* the store does not show it */
+} RgLockState;
+typedef struct {
+	RgLockState state;
+	char *holder; /* "user@host, process 12: raygpu apply, since ...", NULL: nobody or unknown
+		       */
+	char *id;     /* what `state unlock` takes; NULL: the lock has none */
+} RgLockView;
+void rg_lock_view_clear(RgLockView *view);
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(RgLockView, rg_lock_view_clear)
+/* false and diagnostics: it could not be read. */
+bool rg_lock_look(RgStore *store, const char *cluster, RgLockView *view, RgDiags *diags);
+
 /* One open journal row: a create whose outcome is unknown. */
 typedef struct {
 	int64_t id;

@@ -90,10 +90,10 @@ static char *run_in_call(void (*body)(const ModTalk *talk))
 	RgProvider *provider = rg_provider_open(host, "rest", "here", NULL, &transport, diags);
 	if (!provider)
 		g_error("%s", rg_diags_get(diags, 0)->summary);
-	g_autofree char *id = NULL, *acting = NULL;
+	g_auto(RgAccount) account = {0};
 	GString *said = g_string_new(NULL);
 	body_of_call = body;
-	rg_provider_account(provider, &id, &acting, diags);
+	rg_provider_account(provider, &account, diags);
 	for (size_t i = 0; i < rg_diags_count(diags); i++)
 		g_string_append_printf(said, "%s\n", rg_diags_get(diags, i)->summary);
 	rg_provider_close(provider);

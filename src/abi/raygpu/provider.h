@@ -145,7 +145,9 @@
  *          returns "item": {"address", "outcome": "done" | "failed", "attributes": the unreadable ones
  *          that cost one request per resource, "" = it has none}; reading calls only. The host treats
  *          their values as secrets.
- * account  input {}   returns "account": {"id": text, "acting": text}: the account that the credentials belong to, as the
+ * account  input {}   returns "credentials": {"from": where they were found, in words, without a secret} (optional; before
+ *          the cloud is asked, so that it is known if the cloud refuses them; `raygpu doctor` shows it), and
+ *          "account": {"id": text, "acting": text}: the account that the credentials belong to, as the
  *          cloud names it; reading calls only. "acting" is optional: which credentials these are and where they come
  *          from, in words, without a secret; raygpu shows it before a plan. The host records it in the state, and refuses to work on
  *          the cluster with credentials of another account. It runs concurrently with `list`.
