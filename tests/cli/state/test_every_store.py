@@ -99,6 +99,34 @@ def test_the_lock_names_its_holder_and_ends_with_it(sim, home, other):
     assert 'Apply complete' in other.run('apply', 'cluster.yaml', '--auto-approve', '--lock-timeout', '60').out
 
 
+def lock_line(home):
+    """What doctor reports of it; the spec has an error, so the cloud is not asked."""
+    checks = home.run('doctor', '--json', code=4).json()['checks']
+    return next(check for check in checks if check['area'] == 'lock')
+
+
+def test_doctor_shows_who_has_the_lock_without_taking_it(sim, home, other):
+    home.apply()
+    other.write('cluster.yaml', home.read('cluster.yaml') + 'nonsense: 1\n')
+    assert lock_line(other)['status'] == 'ok'
+    sim.knobs(latency_ms=600000)
+    first = home.start('destroy', 'cluster.yaml', '--auto-approve')
+    wait_for(home.store, 'locks')
+    line = lock_line(other)
+    first.kill()
+    first.communicate()
+    sim.knobs(latency_ms=0)
+    assert line['code'] == 'state.locked' and f'process {first.pid}: raygpu destroy, since 20' in line['detail'], line
+    for _ in range(600):  # a server may notice later that the connection has ended
+        line = lock_line(other)
+        if line.get('code') != 'state.locked':
+            break
+        time.sleep(0.1)
+    assert line['code'] == 'doctor.lock-left' and f'process {first.pid}: ' in line['detail'], line
+    assert 'Apply complete' in home.apply('cluster.yaml', '--lock-timeout', '60').out
+    assert lock_line(other)['status'] == 'ok'
+
+
 def test_a_stale_plan_and_two_writers(sim, home, other):
     """Clusters of one state do not wait for each other, unless its server has one lock for all."""
     home.specs.append(spec('second', pools={'serve': 2}))

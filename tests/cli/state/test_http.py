@@ -59,6 +59,7 @@ def test_the_lock(sim, home, server):
     server.locks['/team'] = {'ID': 'abc-1', 'Operation': 'OperationTypeApply', 'Info': '', 'Who': 'ann@laptop', 'Version': '1.11.4',
                              'Created': '2026-01-02T03:04:05.678Z', 'Path': ''}
     home.write('cluster.yaml', spec(pools={'serve': 3}))
+    assert 'reports a lock only to a run that requests it' in ' '.join(home.run('doctor').out.split())
     refused = words(home.apply(code=5))
     assert 'ann@laptop' in refused and 'since 2026-01-02T03:04:05Z' in refused and 'state unlock abc-1' in refused
     assert 'Ended the lock of the state' in home.run('state', 'unlock', 'abc-1').out

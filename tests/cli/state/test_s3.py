@@ -121,8 +121,9 @@ def test_a_lock_names_its_holder_and_can_be_ended(home, s3, url):
     home.write('cluster.yaml', spec(pools={'serve': 3}))
     refused = home.apply(code=5)
     told = words(refused)
+    shown = ' '.join(home.run('doctor').out.split())
     for text in ('ci@runner-7', 'process 4711: raygpu apply', 'since 2023-11-14', 'https://ci.example.org/jobs/9', f'state unlock {lock}'):
-        assert text in told, (text, told)
+        assert text in told and text in shown, (text, told, shown)
     assert 'has no lock 0000' in words(home.run('state', 'unlock', '0000', code=4))
     assert 'Ended the lock of cluster research' in home.run('state', 'unlock', lock).out
     assert 'has no lock' in words(home.run('state', 'unlock', lock, code=4))
@@ -136,6 +137,7 @@ def test_a_lock_expires(sim, home, s3, url):
     home.apply(code=5)
     held(s3, url, ttl_s=0)
     time.sleep(1.1)  # a whole second of HTTP's dates
+    assert 'the last run of cluster research died while it had the lock' in ' '.join(home.run('doctor').out.split())
     home.write('cluster.yaml', spec(pools={'serve': 3}))
     home.apply()
     check(sim, home, 3)
