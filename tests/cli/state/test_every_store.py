@@ -116,6 +116,9 @@ def test_doctor_shows_who_has_the_lock_without_taking_it(sim, home, other):
     first.kill()
     first.communicate()
     sim.knobs(latency_ms=0)
+    if home.store.place.startswith('http'):  # that protocol only shows it to a run that requests the lock
+        assert line['status'] == 'ok' and 'only to a run that requests it' in line['summary'], line
+        return
     assert line['code'] == 'state.locked' and f'process {first.pid}: raygpu destroy, since 20' in line['detail'], line
     for _ in range(600):  # a server may notice later that the connection has ended
         line = lock_line(other)
