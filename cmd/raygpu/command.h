@@ -149,6 +149,8 @@ void status_progress(void *data, const char *stage, const char *what, size_t n, 
 /* RgHttpOptions.on_retry: a wait long enough to be noticed; any thread */
 void status_retry(
 	void *data, const char *what, unsigned try_number, unsigned wait_ms, const char *why);
+/* rg_store_set_waiting: in CI logs too */
+void status_lock(void *data, const char *cluster, const char *holder);
 void status_clear(Context *context);
 
 /* guards.c: out of memory, limits on files, core files; called first */

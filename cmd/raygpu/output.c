@@ -120,6 +120,14 @@ void status_progress(void *data, const char *stage, const char *what, size_t n, 
 	context->status_shown = true;
 }
 
+void status_lock(void *data, const char *cluster, const char *holder)
+{
+	Context *context = data;
+	g_autofree char *line = g_strdup_printf("Waiting for the lock of cluster \"%s\"%s%s\n",
+		cluster, holder ? ", " : "...", holder ? holder : "");
+	err_text(context, line);
+}
+
 void status_retry(
 	void *data, const char *what, unsigned try_number, unsigned wait_ms, const char *why)
 {

@@ -185,7 +185,10 @@ RgStore *context_open_state(Context *context, RgStoreMode mode, RgDiags *diags)
 		return NULL;
 	g_autoptr(RgStore) store =
 		rg_store_open_in(context_stores(context), context->state_path, mode, diags);
-	return store && keys_give(context, mode, store) ? g_steal_pointer(&store) : NULL;
+	if (!store || !keys_give(context, mode, store))
+		return NULL;
+	rg_store_set_waiting(store, status_lock, context);
+	return g_steal_pointer(&store);
 }
 
 /* `a` and `b` are specs or clusters. */

@@ -59,6 +59,8 @@ struct RgStore {
 	int64_t run_cluster;
 	bool (*canceled)(void *data);
 	void *canceled_data;
+	void (*waiting)(void *data, const char *cluster, const char *holder);
+	void *waiting_data;
 	const RgKeys *keys;	   /* NULL: none */
 	GHashTable *told;	   /* char* clusters whose sealed secrets were reported; or NULL */
 	uint64_t sums[SUM_TABLES]; /* what the open transaction adds to them */

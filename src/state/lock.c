@@ -107,20 +107,6 @@ static Attempt try_once(Try *try)
 	return result == RG_LOCK_TAKEN ? TAKEN : result == RG_LOCK_HELD ? HELD : BROKEN;
 }
 
-static Attempt lock_within(Try *try, unsigned timeout_ms)
-{
-	int64_t until = rg_clock_monotonic_ms() + timeout_ms, pause_ms = WAIT_FIRST_MS;
-	for (;;) {
-		Attempt attempt = try_once(try);
-		int64_t left = until - rg_clock_monotonic_ms();
-		if (attempt != HELD || left <= 0)
-			return attempt;
-		if (!wait_ms(try->store, MIN(pause_ms, left)))
-			return HELD;
-		pause_ms = MIN(2 * pause_ms, WAIT_MAX_MS);
-	}
-}
-
 static void tell_holder(void *data, const RgHolder *holder)
 {
 	g_autofree char *text = lock_holder_text(holder);
@@ -168,6 +154,35 @@ static void locked_error(RgStore *store, const char *cluster, RgDiags *diags)
 	}
 	sql_ok(&q);
 	tx_end_read(store);
+}
+
+static void tell_waiting(const Try *try)
+{
+	RgStore *store = try->store;
+	g_autoptr(RgDiags) diags = rg_diags_new();
+	if (!store->waiting)
+		return;
+	locked_error(store, try->cluster, diags);
+	const RgDiag *diag = rg_diags_get(diags, 0);
+	store->waiting(store->waiting_data, try->cluster, diag->detail);
+}
+
+static Attempt lock_within(Try *try, unsigned timeout_ms)
+{
+	bool told = false;
+	int64_t until = rg_clock_monotonic_ms() + timeout_ms, pause_ms = WAIT_FIRST_MS;
+	for (;;) {
+		Attempt attempt = try_once(try);
+		int64_t left = until - rg_clock_monotonic_ms();
+		if (attempt != HELD || left <= 0)
+			return attempt;
+		if (!told)
+			tell_waiting(try);
+		told = true;
+		if (!wait_ms(try->store, MIN(pause_ms, left)))
+			return HELD;
+		pause_ms = MIN(2 * pause_ms, WAIT_MAX_MS);
+	}
 }
 
 static bool write_holder(Try *try)

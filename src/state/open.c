@@ -301,3 +301,10 @@ void rg_store_set_canceled(RgStore *store, bool (*canceled)(void *data), void *d
 	store->canceled = canceled;
 	store->canceled_data = data;
 }
+
+void rg_store_set_waiting(RgStore *store,
+	void (*waiting)(void *data, const char *cluster, const char *holder), void *data)
+{
+	store->waiting = waiting;
+	store->waiting_data = data;
+}

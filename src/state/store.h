@@ -36,6 +36,10 @@ bool rg_store_unlock(RgStore *store, const char *id, char **cluster, RgDiags *di
 void rg_store_set_keys(RgStore *store, const RgKeys *keys);
 /* Polled while rg_lock_take waits: true ends the waiting as if the time were up. */
 void rg_store_set_canceled(RgStore *store, bool (*canceled)(void *data), void *data);
+/* Called once by each rg_lock_take that has to wait; `holder`: who has the lock, as in the details
+ * of state.locked, or NULL if that is unknown. */
+void rg_store_set_waiting(RgStore *store,
+	void (*waiting)(void *data, const char *cluster, const char *holder), void *data);
 
 /* The lock of one cluster: an OS lock on PATH.CLUSTER.lock ends with its holder; the row only
  * describes the holder. Waits up to timeout_ms (0 = once). NULL and state.locked with host, pid,

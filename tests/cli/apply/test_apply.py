@@ -40,7 +40,8 @@ def test_interrupt_ends_the_wait_for_the_lock(home, sim):
     first = home.start('apply', 'cluster.yaml', '--auto-approve')
     wait_for(lambda: os.path.exists(home.state + '.research.lock'))
     second = home.start('apply', 'cluster.yaml', '--auto-approve', '--lock-timeout', '60')
-    time.sleep(0.5)
+    waiting = second.stderr.readline()
+    assert waiting.startswith('Waiting for the lock of cluster "research", held by ') and f'process {first.pid}: raygpu apply' in waiting
     code, err = interrupt(second)
     assert code == 130 and 'state.locked' in err
     sim.knobs(latency_ms=0)
@@ -51,7 +52,7 @@ def test_interrupt_ends_the_wait_for_the_lock(home, sim):
 def test_interrupt_while_it_plans_ends_at_once(home, sim):
     sim.knobs(latency_ms=15000)
     process = home.start('apply', 'cluster.yaml', '--auto-approve')
-    time.sleep(1)
+    wait_for(lambda: sim.counters()['requests'])
     code, _ = interrupt(process, before_s=14)
     assert code == 130
     assert sim.counters()['mutating'] == 0

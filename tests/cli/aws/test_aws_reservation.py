@@ -139,7 +139,7 @@ def test_nodes_wait_for_the_start_of_their_block(sim, home):
 
 
 def test_apply_waits_for_the_start(sim, home):
-    wanted = buy(sim, starts_in_ms=2500)
+    wanted = buy(sim, starts_in_ms=8000)  # the plan is made before that, on a slow machine too
     write(home, wanted)
     said = home.apply('cluster.yaml', '--no-settle', '--capacity-timeout', '10m')
     assert re.search(rf'train: reservation {wanted} starts at [-0-9T:Z]+, trying again in \d+ s', said.err), said.err
@@ -177,7 +177,7 @@ def test_the_end_is_announced_a_week_before(sim, home):
 
 def test_the_end_of_a_block(sim, home):
     sim.knobs(terminated_ms=3600000)
-    wanted = buy(sim, lasts_ms=8000, clear_ms=1000)
+    wanted = buy(sim, lasts_ms=16000, clear_ms=1000)
     write(home, wanted)
     home.apply('cluster.yaml', '--no-settle')
     wait_until(sim, wanted, 'expired')

@@ -35,7 +35,7 @@ def test_the_market_takes_instances_back(sim):
     spot = launch(sim, 3, **SPOT)
     others = launch(sim) + launch(sim, kind='m5.large', **SPOT)
     wait_state(sim, 'running', *spot, *others)
-    hit = sim.reclaim(type='g4dn.xlarge', count=2, notice_ms=150)
+    hit = sim.reclaim(type='g4dn.xlarge', count=2, notice_ms=1500)
     assert hit == spot[:2]
     assert sim.reclaim(instance_ids=hit, notice_ms=1) == [], 'told once'
     assert {r.findtext('status/code') for r in requests(sim)[:2]} == {'marked-for-termination'}

@@ -80,7 +80,7 @@ def test_a_group_in_use_is_not_deleted(sim):
     sim.ok('DeleteSecurityGroup', {'GroupId': other})
     wanted, = launch(sim, SecurityGroupId__1=used)
     assert sim.error('DeleteSecurityGroup', gone) == (400, 'DependencyViolation')
-    sim.knobs(shutdown_ms=300)
+    sim.knobs(shutdown_ms=2000)
     sim.ok('TerminateInstances', {'InstanceId.1': wanted})
     assert sim.error('DeleteSecurityGroup', gone) == (400, 'DependencyViolation')
     wait_state(sim, 'terminated', wanted)

@@ -137,7 +137,7 @@ def test_the_life_of_a_block(sim):
     form = run(sim, kind=KIND, **BLOCK, **{TARGET: wanted})
     assert sim.error('RunInstances', form) == (400, 'InvalidCapacityReservationState.PendingActivation')
     assert sim.error('CancelCapacityReservation', {'CapacityReservationId': wanted})[1] == 'OperationNotPermitted'
-    soon = buy(sim, starts_in_ms=100, lasts_ms=2000, clear_ms=1000)
+    soon = buy(sim, starts_in_ms=100, lasts_ms=6000, clear_ms=1000)
     wait_reservation(sim, soon, 'active')
     assert sim.error('RunInstances', run(sim, kind=KIND, **{TARGET: soon}))[1] == 'InvalidParameterCombination'
     first, second = launch(sim, 2, kind=KIND, **BLOCK, **{TARGET: soon})
