@@ -42,6 +42,7 @@ typedef struct {
 	GBytes *bytes;	     /* compressed */
 	GPtrArray *changes;  /* GBytes*, compressed, base+1 .. last */
 	json_t *fences;	     /* numbers: see doc_fence */
+	int64_t ids;	     /* greater than all row ids */
 } DocCluster;
 
 /* documents_lease.c: keeps a lock ours. */
@@ -55,6 +56,7 @@ struct RgRemote {
 	void *data;
 	GHashTable *clusters; /* char* -> DocCluster* */
 	GHashTable *leases;   /* char* cluster -> DocLease* */
+	int64_t ids;	      /* the end of the last block that doc_ids gave */
 	GPtrArray *names;     /* all objects, if the listing is fresh; else NULL */
 	json_t *held;	      /* the lock that was not free */
 	int64_t held_age_s;

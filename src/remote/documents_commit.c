@@ -4,14 +4,31 @@
 #include <sys/random.h>
 
 #define FENCE_TRIES 50
+#define IDS_MAX (G_MAXINT64 - ((int64_t)RG_ID_BLOCK << 21))
 
-bool doc_ids(RgRemote *remote, int64_t *first, RgDiags *diags)
+static guint64 random_bits(unsigned n)
 {
 	guint64 random;
 	if (getrandom(&random, sizeof(random), 0) != (ssize_t)sizeof(random))
 		random = ((guint64)g_random_int() << 32) | g_random_int();
-	/* 42 random bits: blocks of a thousand runs meet with a chance of 1 in 8 million */
-	*first = (int64_t)(((random >> 22) | 1) * RG_ID_BLOCK);
+	return random >> (64 - n);
+}
+
+/* Greater than all of the clusters whose locks are ours, because the order of rows is that of their
+ * ids; how much greater is random, so that clusters, which do not know of each other, do not meet:
+ * their first blocks have 41 random bits. A cluster has room for 8 million runs. */
+bool doc_ids(RgRemote *remote, int64_t *first, RgDiags *diags)
+{
+	int64_t top = remote->ids;
+	GHashTableIter iter;
+	gpointer name, unused;
+	g_hash_table_iter_init(&iter, remote->leases);
+	while (g_hash_table_iter_next(&iter, &name, &unused))
+		top = MAX(top, doc_cluster(remote, name)->ids);
+	if (top > IDS_MAX)
+		top = 0;
+	*first = top + (int64_t)(random_bits(top == 0 ? 41 : 20) + 1) * RG_ID_BLOCK;
+	remote->ids = *first + RG_ID_BLOCK;
 	return true;
 }
 
@@ -54,9 +71,11 @@ static bool commit_cluster(RgRemote *remote, const RgCommit *commit, const RgGua
 		return doc_lost_lock(remote, guard->name, diags);
 	g_autofree char *token = doc_token();
 	g_autofree char *name = doc_name(guard->name, DOC_CHANGE, cluster->last + 1);
-	g_autoptr(GBytes) bytes = doc_pack(json_pack("{s:i, s:s, s:I, s:I, s:o}", "format",
-		DOC_FORMAT, "by", token, "cluster", (json_int_t)guard->id, "serial",
-		(json_int_t)guard->after, "rows", doc_rows_of_commit(commit, guard)));
+	int64_t ids = MAX(cluster->ids, remote->ids);
+	g_autoptr(GBytes) bytes =
+		doc_pack(json_pack("{s:i, s:s, s:I, s:I, s:I, s:o}", "format", DOC_FORMAT, "by",
+			token, "cluster", (json_int_t)guard->id, "serial", (json_int_t)guard->after,
+			"ids", (json_int_t)ids, "rows", doc_rows_of_commit(commit, guard)));
 	RgObjectResult result = write_change(remote, name, bytes, token, diags);
 	*unknown = result == RG_OBJECT_FAILED;
 	bool refused = result == RG_OBJECT_ABSENT && !rg_diags_has_errors(diags); /* and gone */
@@ -68,6 +87,7 @@ static bool commit_cluster(RgRemote *remote, const RgCommit *commit, const RgGua
 	cluster->last++;
 	cluster->id = guard->id;
 	cluster->serial = guard->after;
+	cluster->ids = ids;
 	if (cluster->changes->len >= DOC_PENDING_MAX)
 		doc_compact(remote, cluster);
 	return true;

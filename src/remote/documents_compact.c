@@ -39,10 +39,11 @@ static bool write_snapshot(RgRemote *remote, DocCluster *cluster, const DocModel
 	Compaction *made, RgDiags *diags)
 {
 	g_autofree char *name = doc_name(cluster->name, DOC_SNAPSHOT, cluster->last);
-	made->bytes = doc_pack(json_pack("{s:i, s:s, s:I, s:I, s:O, s:O, s:o}", "format",
+	made->bytes = doc_pack(json_pack("{s:i, s:s, s:I, s:I, s:I, s:O, s:O, s:o}", "format",
 		DOC_FORMAT, "name", cluster->name, "cluster", (json_int_t)cluster->id, "serial",
-		(json_int_t)cluster->serial, "fences", cluster->fences, "history", made->chunks,
-		"rows", doc_rows_of_model(model, RG_PART_LIVE)));
+		(json_int_t)cluster->serial, "ids", (json_int_t)cluster->ids, "fences",
+		cluster->fences, "history", made->chunks, "rows",
+		doc_rows_of_model(model, RG_PART_LIVE)));
 	return put(remote, name, made->bytes, diags);
 }
 

@@ -59,7 +59,7 @@ static void forget(DocCluster *cluster)
 	g_ptr_array_set_size(cluster->changes, 0);
 	json_array_clear(cluster->fences);
 	cluster->base = cluster->last = 0;
-	cluster->id = cluster->serial = 0;
+	cluster->id = cluster->serial = cluster->ids = 0;
 }
 
 static void take_numbers(DocCluster *cluster, const json_t *document)
@@ -68,6 +68,7 @@ static void take_numbers(DocCluster *cluster, const json_t *document)
 		return; /* a fence */
 	cluster->id = rg_json_int(document, "cluster", 0);
 	cluster->serial = rg_json_int(document, "serial", 0);
+	cluster->ids = MAX(cluster->ids, rg_json_int(document, "ids", 0));
 }
 
 static bool fetch_snapshot(

@@ -34,6 +34,8 @@ static bool read_run(RgStore *store, Sql *q, json_t *runs, RgDiags *diags)
 	return count_changes(store, sql_column_int(q, 0), counts, diags);
 }
 
+/* The order of a cluster's runs is that of their numbers. Those of different clusters do not say,
+ * in stores of documents, which was first. */
 json_t *rg_store_runs(RgStore *store, const char *cluster, RgDiags *diags)
 {
 	json_auto_t *runs = json_array();
@@ -42,7 +44,7 @@ json_t *rg_store_runs(RgStore *store, const char *cluster, RgDiags *diags)
 	Sql q = sql_with(store,
 		"SELECT r.seq, r.id, r.started_s, r.ended_s, r.outcome, r.meta, c.name"
 		" FROM runs r JOIN clusters c ON c.id = r.cluster WHERE ?1 IS NULL OR c.name = ?1"
-		" ORDER BY r.seq DESC",
+		" ORDER BY iif(?1 IS NULL, r.started_s, 0) DESC, r.seq DESC",
 		diags, TEXT(cluster));
 	bool ok = sums_check(store, SUMS_OF_HISTORY, diags);
 	while (ok && sql_next(&q))
