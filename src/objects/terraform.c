@@ -2,7 +2,9 @@
  * a Terraform state without resources, because servers read its version, serial and lineage; the
  * objects are in its member "raygpu". Every write sends all of it, on the protocol's lock. */
 #include "base/clock.h"
+#include "base/log.h"
 #include "objects/http.h"
+#include <unistd.h>
 
 #define OWN "raygpu"
 
@@ -147,18 +149,39 @@ static json_t *holder_of(const json_t *info)
 		(json_int_t)(created ? g_date_time_to_unix(created) : 0));
 }
 
+/* Of a killed run of this machine it ends first. The server compares the ID, so a lock that another
+ * run has taken in the meantime stays. */
+static RgObjectResult lock_server(
+	HttpObjects *http, const json_t *info, json_t **holder, RgDiags *diags)
+{
+	json_auto_t *held = NULL, *next = NULL;
+	RgObjectResult result = http_lock(&http->place, info, &held, diags);
+	if (result != RG_OBJECT_CONFLICT)
+		return result;
+	*holder = holder_of(held);
+	if (!*holder || !rg_object_holder_is_dead(*holder))
+		return result;
+	g_autoptr(RgDiags) unused = rg_diags_new();
+	if (!http_unlock(&http->place, held, unused))
+		return result;
+	rg_log(RG_LOG_INFO, "ended the lock of a process of this machine that is gone");
+	json_decref(g_steal_pointer(holder));
+	result = http_lock(&http->place, info, &next, diags);
+	if (result == RG_OBJECT_CONFLICT)
+		*holder = holder_of(next);
+	return result;
+}
+
 static RgObjectResult tf_lock(
 	RgObjects *objects, const json_t *mine, json_t **holder, RgDiags *diags)
 {
 	HttpObjects *http = (HttpObjects *)objects;
-	json_auto_t *info = info_of(mine), *held = NULL;
+	json_auto_t *info = info_of(mine);
 	if (http->locks > 0) {
 		http->locks++;
 		return RG_OBJECT_DONE;
 	}
-	RgObjectResult result = http_lock(&http->place, info, &held, diags);
-	if (result == RG_OBJECT_CONFLICT)
-		*holder = holder_of(held);
+	RgObjectResult result = lock_server(http, info, holder, diags);
 	if (result != RG_OBJECT_DONE)
 		return result;
 	if (!read_document(http, diags)) {
@@ -188,9 +211,10 @@ static bool tf_unlock(RgObjects *objects, const json_t *mine, RgDiags *diags)
 
 static json_t *brief_lock(void)
 {
-	g_autofree char *id = g_uuid_string_random();
-	return json_pack("{s:s, s:s, s:s, s:s, s:I}", "id", id, "user", g_get_user_name(), "host",
-		g_get_host_name(), "command", "state", "started_s", (json_int_t)rg_clock_now_s());
+	g_autofree char *id = g_uuid_string_random(), *here = rg_object_machine();
+	return json_pack("{s:s, s:s, s:s, s:s, s:s*, s:I, s:I}", "id", id, "user",
+		g_get_user_name(), "host", g_get_host_name(), "command", "state", "machine", here,
+		"pid", (json_int_t)getpid(), "started_s", (json_int_t)rg_clock_now_s());
 }
 
 static RgObjectResult tf_put(RgObjects *objects, const char *name, GBytes *content,

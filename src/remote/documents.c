@@ -111,17 +111,24 @@ static bool doc_tables(RgRemote *remote, int64_t *version, char **moved_to, RgDi
 	return !moved || read_moved(remote, moved_to, diags);
 }
 
-/* Rows name their columns, so nothing that exists is rewritten. */
-static bool doc_migrate(RgRemote *remote, int64_t version, RgDiags *diags)
+bool doc_write_tables(RgRemote *remote, int64_t version, RgDiags *diags)
 {
 	g_autofree char *name = g_strdup_printf(TABLES "%" G_GINT64_FORMAT, version);
 	g_autofree char *written = NULL;
 	g_autoptr(GBytes) bytes = g_bytes_new_static("", 0);
+	RgObjectResult result =
+		remote->objects->put(remote->objects, name, bytes, NULL, &written, diags);
+	bool later = result == RG_OBJECT_CONFLICT && remote->objects->lock && remote->tables == 0;
+	remote->tables = later ? version : 0;
+	return result != RG_OBJECT_FAILED;
+}
+
+/* Rows name their columns, so nothing that exists is rewritten. */
+static bool doc_migrate(RgRemote *remote, int64_t version, RgDiags *diags)
+{
 	g_autoptr(GPtrArray) unused = g_ptr_array_new_with_free_func(g_free);
-	if (!remote->objects->list(remote->objects, TABLES, true, unused, diags))
-		return false;
-	return remote->objects->put(remote->objects, name, bytes, NULL, &written, diags) !=
-	       RG_OBJECT_FAILED;
+	return remote->objects->list(remote->objects, TABLES, true, unused, diags) &&
+	       doc_write_tables(remote, version, diags);
 }
 
 static bool is_moved(RgRemote *remote, DocCluster *cluster, bool *moved, RgDiags *diags)

@@ -52,6 +52,7 @@ struct RgRemote {
 	RgObjects *objects;
 	char *shown;
 	bool writes, probed;
+	int64_t tables; /* their version, if they are still to be written; else 0 */
 	bool (*canceled)(void *data);
 	void *data;
 	GHashTable *clusters; /* char* -> DocCluster* */
@@ -63,6 +64,9 @@ struct RgRemote {
 };
 
 DocCluster *doc_cluster(RgRemote *remote, const char *name); /* creates it */
+/* Writes the version of its tables; for a store with a lock of its own, with the first lock if that
+ * is not free now. */
+bool doc_write_tables(RgRemote *remote, int64_t version, RgDiags *diags);
 bool doc_corrupt(const RgRemote *remote, const char *object, RgDiags *diags);
 bool doc_lost_lock(const RgRemote *remote, const char *cluster, RgDiags *diags);
 
@@ -120,8 +124,6 @@ json_t *doc_holder_json(const RgHolder *holder, const char *id);
 json_t *doc_holder_free(void);
 bool doc_holder_is_free(const json_t *lock);
 bool doc_holder_has_expired(const json_t *lock, int64_t age_s);
-/* Its process was on this machine and has ended. */
-bool doc_holder_is_dead(const json_t *lock);
 
 /* documents_lease.c: takes over `mine` (a reference), which was written as `version`. */
 DocLease *doc_lease_start(RgObjects *objects, const char *name, json_t *mine, const char *version);

@@ -88,28 +88,17 @@ static void hold(
 		doc_lease_start(remote->objects, name, mine, version));
 }
 
-/* Of a killed run of this machine. The server compares the ID, so a lock that another run has taken
- * in the meantime stays. */
-static bool end_dead(RgRemote *remote, const json_t *holder)
-{
-	g_autoptr(RgDiags) unused = rg_diags_new();
-	return holder && doc_holder_is_dead(holder) &&
-	       remote->objects->unlock(remote->objects, holder, unused);
-}
-
 /* A lock of the store's own is one for all clusters. */
 static RgLockResult lock_store(RgRemote *remote, const char *cluster, json_t *mine, RgDiags *diags)
 {
 	json_t *holder = NULL;
 	RgObjectResult result = remote->objects->lock(remote->objects, mine, &holder, diags);
-	if (result == RG_OBJECT_CONFLICT && end_dead(remote, holder)) {
-		rg_log(RG_LOG_INFO, "took over the lock of the state of cluster %s", cluster);
-		json_decref(g_steal_pointer(&holder));
-		result = remote->objects->lock(remote->objects, mine, &holder, diags);
-	}
 	if (result == RG_OBJECT_DONE) {
 		hold(remote, cluster, "", mine, NULL);
-		return RG_LOCK_TAKEN;
+		if (remote->tables == 0 || doc_write_tables(remote, remote->tables, diags))
+			return RG_LOCK_TAKEN;
+		doc_unlock(remote, cluster);
+		return RG_LOCK_BROKEN;
 	}
 	json_decref(mine);
 	keep_held(remote, holder, -1);
@@ -121,7 +110,7 @@ static RgLockResult take(RgRemote *remote, const char *cluster, const char *name
 {
 	g_autofree char *version = NULL;
 	bool held = found->lock && !doc_holder_is_free(found->lock);
-	bool over = held && (doc_holder_is_dead(found->lock) ||
+	bool over = held && (rg_object_holder_is_dead(found->lock) ||
 				    doc_holder_has_expired(found->lock, found->age_s));
 	if (held && !over) {
 		keep_held(remote, g_steal_pointer(&found->lock), found->age_s);

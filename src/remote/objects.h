@@ -19,6 +19,12 @@ typedef struct {
 void rg_object_clear(RgObject *object);
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(RgObject, rg_object_clear)
 
+/* This boot of this machine (g_free), which is in a lock's JSON; another machine or container has
+ * others. NULL: unknown. */
+char *rg_object_machine(void);
+/* The lock's process was on this machine and has ended. */
+bool rg_object_holder_is_dead(const json_t *lock);
+
 /* Names are relative: parts of [A-Za-z0-9._~-] with slashes between. A read sees every write that
  * was answered before it. Any thread, except close;
  * of a store with a lock of its own, one thread. */

@@ -60,6 +60,10 @@ class Postgres:
     def new(self):
         return self.server.url()
 
+    def wrong(self):
+        """With a wrong password."""
+        return self.server.url(password='wrong')
+
     def lose(self):
         self.server.sql(f'DROP SCHEMA {self.name} CASCADE')
 

@@ -3,6 +3,7 @@ import json
 import os
 import shutil
 import subprocess
+import time
 
 import pytest
 from program import Home, spec
@@ -64,6 +65,33 @@ def test_the_lock(sim, home, server):
     assert 'ann@laptop' in refused and 'since 2026-01-02T03:04:05Z' in refused and 'state unlock abc-1' in refused
     assert 'Ended the lock of the state' in home.run('state', 'unlock', 'abc-1').out
     home.apply()
+
+
+def test_the_lock_of_a_killed_process_ends(home, server):
+    """On this machine; also that of a single write, whose holder has no cluster."""
+    home.apply()
+    process = subprocess.Popen(['true'])
+    process.wait()
+    with open('/proc/sys/kernel/random/boot_id', encoding='ascii') as f:
+        machine = f'{f.read().strip()} {os.readlink("/proc/self/ns/pid")}'
+    for there, code in ((machine, 0), (machine + '0', 5)):
+        info = {'id': 'abc-2', 'user': 'ann', 'host': 'laptop', 'command': 'state', 'pid': process.pid, 'machine': there}
+        server.locks['/team'] = {'ID': 'abc-2', 'Info': json.dumps(info), 'Who': 'ann@laptop', 'Created': '2026-01-02T03:04:05Z'}
+        home.apply(code=code)
+
+
+def test_a_first_run_that_waits_for_the_lock(home, server):
+    """The version of the tables is written when it has the lock."""
+    server.locks['/team'] = {'ID': 'abc-1', 'Who': 'ann@laptop', 'Created': '2026-01-02T03:04:05.678Z'}
+    process = home.start('apply', 'cluster.yaml', '--auto-approve', '--lock-timeout', '300')
+    while [method for method, _ in server.seen].count('LOCK') < 2:
+        assert process.poll() is None
+        time.sleep(0.02)
+    server.locks.clear()
+    out, err = process.communicate(timeout=200)
+    assert process.returncode == 0, out + err
+    assert [name for name in json.loads(server.states['/team'])['raygpu'] if name.startswith('tables.')]
+    assert 'No changes' in home.run('plan', 'cluster.yaml').out
 
 
 def test_a_lost_lock_stops_the_run(sim, home, server):

@@ -65,7 +65,7 @@ def test_words_that_name_no_run(sim, home):
 
 
 def next_second():
-    """A store of documents knows no other order of the runs of two clusters."""
+    """A store of documents has no other order of the runs of two clusters."""
     now = int(time.time())
     while int(time.time()) == now:
         time.sleep(0.02)
