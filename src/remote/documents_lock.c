@@ -181,8 +181,8 @@ bool doc_look(RgRemote *remote, const char *cluster, RgHolderSeen seen, void *da
 	if (!found.lock || doc_holder_is_free(found.lock))
 		return true;
 	const RgHolder holder = holder_of(found.lock, found.age_s);
-	bool left =
-		doc_holder_is_dead(found.lock) || doc_holder_has_expired(found.lock, found.age_s);
+	bool left = rg_object_holder_is_dead(found.lock) ||
+		    doc_holder_has_expired(found.lock, found.age_s);
 	seen(data, &holder, left);
 	return true;
 }
