@@ -3,10 +3,11 @@
  * the nodes fits on all. If F(n) says whether a placement is found on the nodes n or on a part of
  * them that was asked, F(n) implies F(m) for every m that includes n: what fits on n fits on every
  * cluster between them, so none of these is certain to hold too little, and the way from m down to
- * n is open, as far as MOST_PARTS clusters lead. */
+ * n is open, as far as MOST_PARTS clusters lead: to every cluster with one node less, and further
+ * in clusters of few pools. */
 #include "fit/place_internal.h"
 
-#define MOST_PARTS 8 /* of a cluster that are asked */
+#define MOST_PARTS 8 /* of a cluster that are asked; as many as it has pools, if these are more */
 
 /* The cluster without one node of each pool in turn, those that were not asked yet. */
 static void add_smaller(
@@ -39,7 +40,8 @@ static GPtrArray *solve_part(const RgPlaceProblem *problem, const unsigned *unit
 	for (unsigned p = 0; p < problem->n_pools; p++)
 		all[p] = problem->pools[p].nodes;
 	add_smaller(queue, seen, problem, all);
-	for (guint k = 0; !found && k < queue->len && k < MOST_PARTS; k++) {
+	guint most = MAX(MOST_PARTS, problem->n_pools);
+	for (guint k = 0; !found && k < queue->len && k < most; k++) {
 		const unsigned *nodes = g_bytes_get_data(queue->pdata[k], NULL);
 		bool sure;
 		for (unsigned p = 0; p < problem->n_pools; p++)
