@@ -12,6 +12,8 @@ static char *number_text(const json_t *object, const char *key)
 static char *pools_text(const json_t *workload)
 {
 	const json_t *groups = json_object_get(workload, "ray"), *group;
+	if (g_str_equal(rg_json_str(workload, "verdict", ""), "never"))
+		return g_strdup("nowhere");
 	g_autoptr(GString) names = g_string_new(NULL);
 	g_autoptr(GHashTable) seen = g_hash_table_new(g_str_hash, g_str_equal);
 	size_t i;
@@ -122,10 +124,11 @@ static void add_entry(
 	const char *name = rg_json_str(workload, "workload", "?");
 	int64_t replicas = rg_json_int(entry, "replicas", 0);
 	int64_t groups = rg_json_int(entry, "groups", 0);
-	bool some = json_array_size(json_object_get(workload, "ray")) > 1 && replicas > 0;
+	bool some = json_array_size(json_object_get(workload, "ray")) > 1;
 	g_autofree char *of =
-		some ? g_strdup_printf(" (%" G_GINT64_FORMAT " of the replicas)", replicas)
-		     : g_strdup("");
+		replicas == 0 ? g_strdup(" (not placed)")
+		: some	      ? g_strdup_printf(" (%" G_GINT64_FORMAT " of the replicas)", replicas)
+			      : g_strdup("");
 	if (!group) {
 		g_autofree char *options = json_text(json_object_get(entry, "options"));
 		wrapf(text, style, "  ", "%s%s: %s", name, of, options);
@@ -147,6 +150,17 @@ static void add_options(GString *text, const json_t *fit, const RgStyle *style)
 		json_array_foreach (json_object_get(workload, "ray"), k, entry)
 			add_entry(text, workload, entry, style);
 	}
+}
+
+static bool has_options(const json_t *fit)
+{
+	const json_t *workload;
+	size_t i;
+	json_array_foreach (json_object_get(fit, "workloads"), i, workload) {
+		if (json_array_size(json_object_get(workload, "ray")) > 0)
+			return true;
+	}
+	return false;
 }
 
 static void add_heading(GString *text, const RgStyle *style, const char *heading)
@@ -174,8 +188,8 @@ static char *stranded_text(const json_t *fit)
 	if (json_number_value(json_object_get(gpus, "stranded")) <= 0)
 		return g_strdup(".");
 	g_autofree char *stranded = number_text(gpus, "stranded");
-	return g_strdup_printf("; %s are stranded (fragmentation %.1f %%): free, but on nodes "
-			       "where no other workload fits.",
+	return g_strdup_printf(" and %s stranded (fragmentation %.1f %%): free, but on nodes where "
+			       "no workload fits any more.",
 		stranded, 100 * json_number_value(json_object_get(fit, "fragmentation")));
 }
 
@@ -230,8 +244,11 @@ static void add_workload_part(GString *text, const json_t *fit, const RgStyle *s
 		add_heading(text, style, "Pools that cannot take a workload:");
 		g_string_append(text, reasons);
 	}
-	add_heading(text, style, "Ray's options (`--emit python` writes them as a module):");
-	add_options(text, fit, style);
+	if (has_options(fit)) {
+		add_heading(
+			text, style, "Ray's options (`--emit python` writes them as a module):");
+		add_options(text, fit, style);
+	}
 }
 
 char *rg_render_fit(const json_t *fit, const RgStyle *style)

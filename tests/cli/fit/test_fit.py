@@ -592,6 +592,22 @@ def test_what_no_workload_can_use_is_stranded(home):
     result, _ = fit(home, {'p': '{accelerators: "A100:8", nodes: 2}'}, {'w': '{gpus: 5, replicas: 2}'})
     assert result['gpus'] == {'total': 16, 'used': 10, 'stranded': 6}
     assert result['fragmentation'] == 0.375
+    text = ' '.join(home.run('fit', 'c.yaml').out.split())
+    assert ('With all workloads placed, 10 of 16 GPUs are used and 6 stranded (fragmentation 37.5 %): free, but on '
+            'nodes where no workload fits any more.') in text
+
+
+def test_what_is_not_placed_says_so(home):
+    gang = '{gpus: 8, nodes: 4, gang: true}'
+    write(home, TRAIN, {'g0': gang, 'g1': gang})
+    text = home.run('fit', 'c.yaml').out
+    assert '\n  g0: placement group' in text and '\n  g1 (not placed): placement group' in text
+    assert re.search(r'^  g1 .* contended +train$', text, re.M)
+    write(home, UNEQUAL, {'train': '{gpus: 1, nodes: 2, gang: true}'})
+    text = home.run('fit', 'c.yaml', code=4).out
+    assert re.search(r'^  train .* never +nowhere$', text, re.M) and 'train (not placed): placement group' in text
+    write(home, UNEQUAL, {'vast': '{gpus: 1, gpu_memory: 80GB}'})
+    assert "Ray's options" not in home.run('fit', 'c.yaml', code=4).out
 
 
 @pytest.mark.parametrize('ray,selector', [('2.49.0', True), ('2.48.0', False)])
