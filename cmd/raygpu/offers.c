@@ -54,7 +54,12 @@ static bool is_type(Context *context, const Market *market, const char *name)
 		RgDiag *diag = rg_diags_error(context->diags, "catalog.unknown-accelerator",
 			"\"%s\" is an instance type of %s, not an accelerator", name,
 			place_at(market, i)->provider);
-		if (type->gpu)
+		const RgWish any = {0};
+		g_autofree char *why =
+			rg_offers_judge(&any, rg_catalog_get_gpus(catalog), type).why;
+		if (why)
+			rg_diag_detail(diag, "offers does not list it: %s", why);
+		else
 			rg_diag_hint(diag, "`raygpu offers %s:%u` lists it beside others",
 				type->gpu->name, type->gpus);
 		return true;

@@ -202,6 +202,10 @@ def test_a_wrong_query_is_shown_as_it_was_typed(home):
 def test_an_instance_type_is_no_accelerator(home):
     told = ' '.join(home.run('offers', 'p4d.24xlarge', code=4).err.split())
     assert '"p4d.24xlarge" is an instance type of aws' in told and '`raygpu offers A100-40GB:8`' in told
+    for name, why in (('g5g.xlarge', 'an arm64 host, not x86_64'), ('g6f.large', 'a slice of a GPU, not whole ones'),
+                      ('m5.large', 'no GPU')):
+        told = home.run('offers', name, code=4).err
+        assert f'offers does not list it: {why}' in told and 'hint' not in told
 
 
 def test_columns_are_aligned_however_long_the_names_are(home):
