@@ -32,7 +32,7 @@ export CCACHE_DIR=${CCACHE_DIR:-$work/ccache} CCACHE_NOHASHDIR=1 CCACHE_COMPILER
 # What shells, official clients, servers in Python and kill -9 make of raygpu: ASan would only slow these down.
 plain="tests/cli/aws/test_moto.py tests/cli/boot tests/cli/ci tests/cli/command/test_completion.py tests/cli/gcp/test_gcloud.py
   tests/cli/gcp/test_gcp_described.py tests/cli/kube/test_kube_kill.py tests/cli/sim/test_aws_cli.py
-  tests/cli/sim/test_gce_gcloud.py"
+  tests/cli/sim/test_gce_gcloud.py tests/cli/state/test_gcs_clients.py"
 # Many processes of code that other files run under ASan, too: without it in every run, with it by --long.
 often="tests/cli/adopt/test_foreign_tags.py tests/cli/adopt/test_import.py tests/cli/adopt/test_other_account.py
   tests/cli/adopt/test_renamed.py tests/cli/apply/test_apply_many.py tests/cli/apply/test_failover.py tests/cli/apply/test_rolling.py

@@ -1,6 +1,6 @@
 """Google Cloud Storage's JSON API (storage.v1) over HTTP, as far as a state needs it, written from its published reference:
 generations, preconditions, paging, checksums, partial answers, permissions, versioning, and tokens of a metadata server. Query
-parameters that the API does not have are refused. Google's own clients work with it: test_gcs_clients.py.
+parameters that the API does not have are refused. Google's own clients work with it: test_gcs_clients.py. Ranges, delimiters and resumable uploads are left out.
 
     with Gs() as gs:
         home.env.update(gs.env())
@@ -12,6 +12,7 @@ import base64
 import collections
 import email.utils
 import gzip
+import hashlib
 import http.server
 import json
 import re
@@ -60,26 +61,25 @@ CRC_TABLE = [crc_row(i) for i in range(256)]
 
 
 def parts_of(content_type, body):
-    """[metadata, content] of multipart/related."""
-    boundary = re.search('boundary="?([^";]+)"?', content_type or '')
-    if not boundary:
-        raise Refused('invalid', 'no boundary')
-    first, *parts, last = (b'\r\n' + body).split(b'\r\n--' + boundary[1].encode())
-    if first or len(parts) != 2 or not last.startswith(b'--'):
-        parts = [part.lstrip(b'\n') for part in body.split(b'--' + boundary[1].encode())[1:-1]]  # as Google's clients in Python write it
-        parts = [part.removesuffix(b'\n') for part in parts]
-    if len(parts) != 2:
+    """[metadata, content] of multipart/related; Google's clients in Python end lines without a carriage return."""
+    boundary = re.search('boundary=["\']?([^"\';]+)', content_type or '')
+    mark = b'--' + boundary[1].encode() if boundary else b'?'
+    end = b'\r\n' if body.startswith(mark + b'\r') else b'\n'
+    parts = (end + body).split(end + mark)
+    if len(parts) != 4 or parts[0] or not parts[3].startswith(b'--'):
         raise Refused('invalid', 'not two parts')
-    return [re.split(b'\r?\n\r?\n', part, maxsplit=1)[1] for part in parts]
+    return [part.split(end + end, 1)[1] for part in parts[1:3]]
 
 
 def partial(value, fields):
-    """`fields` as the API reads it: names, with those of members in parentheses."""
-    kept = {}
+    """`fields` as the API reads it: names, those of members in parentheses or behind a slash."""
+    if isinstance(value, list):
+        return [partial(one, fields) for one in value]
+    wanted = {}
     for name, _, inner in re.findall(r'([^,()]+)(\(([^()]*)\))?', fields):
-        if name in value:
-            kept[name] = [partial(one, inner) for one in value[name]] if inner else value[name]
-    return kept
+        name, _, member = name.partition('/')
+        wanted.setdefault(name, []).extend(filter(None, (member, inner)))
+    return {name: partial(value[name], ','.join(inner)) if inner else value[name] for name, inner in wanted.items() if name in value}
 
 
 class Gs(http.server.ThreadingHTTPServer):
@@ -176,10 +176,15 @@ class Gs(http.server.ThreadingHTTPServer):
     def write(self, bucket, key, content, **metadata):
         self.generation += 1
         self.kept.append((bucket, key, content))
-        resource = {'kind': 'storage#object', 'name': key, 'bucket': bucket, 'generation': str(self.generation), 'metageneration': '1',
-                    'size': str(len(content)), 'crc32c': crc32c(content), 'storageClass': 'STANDARD', 'etag': f'C{self.generation}=',
-                    **metadata}
-        self.buckets[bucket][1][key] = {'content': content, 'at': time.time(), 'resource': resource}
+        now, where = time.time(), f'storage/v1/b/{bucket}/o/{urllib.parse.quote(key, "")}'
+        written = time.strftime('%Y-%m-%dT%H:%M:%S.000Z', time.gmtime(now))
+        resource = {
+            'kind': 'storage#object', 'name': key, 'bucket': bucket, 'generation': str(self.generation), 'metageneration': '1',
+            'size': str(len(content)), 'crc32c': crc32c(content), 'md5Hash': base64.b64encode(hashlib.md5(content).digest()).decode(),
+            'storageClass': 'STANDARD', 'etag': f'C{self.generation}=', 'timeCreated': written, 'updated': written,
+            'selfLink': f'{self.endpoint}/{where}', 'mediaLink': f'{self.endpoint}/download/{where}?generation={self.generation}&alt=media',
+            **metadata}
+        self.buckets[bucket][1][key] = {'content': content, 'at': now, 'resource': resource}
         return resource
 
     def check(self, op):
@@ -204,6 +209,8 @@ class Gs(http.server.ThreadingHTTPServer):
         generation = found['resource']['generation'] if found else '0'
         if op.query.get('ifGenerationMatch', generation) != generation or op.query.get('ifGenerationNotMatch') == generation:
             raise Refused('conditionNotMet', 'At least one of the pre-conditions you specified did not hold.')
+        if op.method != 'objects.insert' and op.query.get('generation', generation) != generation:
+            found = None
         if not found and op.method != 'objects.insert':
             if op.method == 'objects.get':
                 self.need(op, 'storage.objects.list')  # else nobody learns that it does not exist
@@ -231,7 +238,7 @@ class Gs(http.server.ThreadingHTTPServer):
         resource = found['resource']
         return found['content'], {
             'Content-Type': resource.get('contentType', 'application/octet-stream'), 'ETag': resource['etag'],
-            'X-Goog-Hash': f'crc32c={resource["crc32c"]},md5=unused', 'X-Goog-Generation': resource['generation'],
+            'X-Goog-Hash': f'crc32c={resource["crc32c"]},md5={resource["md5Hash"]}', 'X-Goog-Generation': resource['generation'],
             'X-Goog-Metageneration': '1', 'X-Goog-Stored-Content-Encoding': 'identity', 'X-Goog-Storage-Class': 'STANDARD',
             'X-Goog-Stored-Content-Length': resource['size'], 'Last-Modified': email.utils.formatdate(found['at'], usegmt=True),
             'Cache-Control': resource.get('cacheControl', 'private, max-age=0')}
@@ -264,7 +271,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
     def read_op(self):
         parts = urllib.parse.urlsplit(self.path)
         query = dict(urllib.parse.parse_qsl(parts.query, keep_blank_values=True))
-        body = self.rfile.read(int(self.headers.get('Content-Length') or 0))
+        body = self.read_body()
         found = re.fullmatch('/(?:download/|upload/)?storage/v1/b/([^/]+)(?:/(o)(?:/([^/]+))?)?', parts.path)
         bucket, objects, name = found.groups() if found else (None, None, None)
         upload, insert = parts.path.startswith('/upload/'), self.command == 'POST'
@@ -276,6 +283,16 @@ class Handler(http.server.BaseHTTPRequestHandler):
             body = self.read_upload(query, body)
         name = urllib.parse.unquote(name or '') or query.get('name') or (body[0].get('name') if insert else '')
         return Op(method, urllib.parse.unquote(bucket), name, query, self.headers, body)
+
+    def read_body(self):
+        if self.headers.get('Transfer-Encoding') != 'chunked':
+            return self.rfile.read(int(self.headers.get('Content-Length') or 0))
+        body = b''
+        while size := int(self.rfile.readline(), 16):
+            body += self.rfile.read(size)
+            self.rfile.readline()
+        self.rfile.readline()
+        return body
 
     def read_upload(self, query, body):
         if query.get('uploadType') == 'media':
