@@ -3,35 +3,26 @@
 #include "gcp/call.h"
 #include "gcp/gcs.h"
 
-#define CRC32C 0x82f63b78u /* the polynomial of Castagnoli, reversed */
-
-static uint32_t crc32c(struct rgp_bytes bytes)
-{
-	uint32_t crc = UINT32_MAX;
-	for (size_t i = 0; i < bytes.len; i++) {
-		crc ^= (guint8)bytes.data[i];
-		for (int bit = 0; bit < 8; bit++)
-			crc = (crc >> 1) ^ (crc & 1 ? CRC32C : 0);
-	}
-	return ~crc;
-}
-
-/* As the API writes it: base64 of the four bytes, the greatest first. */
+/* Base64 of the MD5, as the API writes it (Objects: md5Hash). */
 static char *checksum_of(struct rgp_bytes bytes)
 {
-	uint32_t crc = GUINT32_TO_BE(crc32c(bytes));
-	return g_base64_encode((const guchar *)&crc, sizeof crc);
+	guint8 digest[16];
+	gsize len = sizeof digest;
+	g_autoptr(GChecksum) md5 = g_checksum_new(G_CHECKSUM_MD5);
+	g_checksum_update(md5, (const guchar *)bytes.data, (gssize)bytes.len);
+	g_checksum_get_digest(md5, digest, &len);
+	return g_base64_encode(digest, len);
 }
 
-/* "crc32c=n03x6A==,md5=..." */
+/* "crc32c=n03x6A==,md5=Ojk9c3dhfxgoKVVHYwFbHQ==" */
 static bool has_checksum(const json_t *headers, struct rgp_bytes content)
 {
 	g_auto(GStrv) sums = g_strsplit(mod_str(headers, "x-goog-hash"), ",", -1);
 	g_autofree char *sum = checksum_of(content);
 	for (size_t i = 0; sums[i]; i++) {
 		const char *named = g_strchug(sums[i]);
-		if (g_str_has_prefix(named, "crc32c="))
-			return g_str_equal(named + strlen("crc32c="), sum);
+		if (g_str_has_prefix(named, "md5="))
+			return g_str_equal(named + strlen("md5="), sum);
 	}
 	return true;
 }
@@ -76,7 +67,7 @@ static GString *multipart(const char *key, const char *boundary, struct rgp_byte
 {
 	g_autofree char *sum = checksum_of(content);
 	json_auto_t *metadata = json_pack("{s:s, s:s, s:s, s:s}", "name", key, "contentType",
-		"application/octet-stream", "cacheControl", "no-store", "crc32c", sum);
+		"application/octet-stream", "cacheControl", "no-store", "md5Hash", sum);
 	char *text = json_dumps(metadata, JSON_COMPACT);
 	GString *body = g_string_sized_new(content.len + 512);
 	g_string_printf(body,

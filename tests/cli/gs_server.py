@@ -60,6 +60,10 @@ def crc_row(value):
 CRC_TABLE = [crc_row(i) for i in range(256)]
 
 
+def md5(data):
+    return base64.b64encode(hashlib.md5(data, usedforsecurity=False).digest()).decode()
+
+
 def parts_of(content_type, body):
     """[metadata, content] of multipart/related; Google's clients in Python end lines without a carriage return."""
     boundary = re.search('boundary=["\']?([^"\';]+)', content_type or '')
@@ -180,7 +184,7 @@ class Gs(http.server.ThreadingHTTPServer):
         written = time.strftime('%Y-%m-%dT%H:%M:%S.000Z', time.gmtime(now))
         resource = {
             'kind': 'storage#object', 'name': key, 'bucket': bucket, 'generation': str(self.generation), 'metageneration': '1',
-            'size': str(len(content)), 'crc32c': crc32c(content), 'md5Hash': base64.b64encode(hashlib.md5(content).digest()).decode(),
+            'size': str(len(content)), 'crc32c': crc32c(content), 'md5Hash': md5(content),
             'storageClass': 'STANDARD', 'etag': f'C{self.generation}=', 'timeCreated': written, 'updated': written,
             'selfLink': f'{self.endpoint}/{where}', 'mediaLink': f'{self.endpoint}/download/{where}?generation={self.generation}&alt=media',
             **metadata}
@@ -254,6 +258,8 @@ class Gs(http.server.ThreadingHTTPServer):
             self.need(op, 'storage.objects.delete')
         if metadata.get('crc32c', crc32c(content)) != crc32c(content):
             raise Refused('invalid', 'Provided CRC32C does not match calculated CRC32C.')
+        if metadata.get('md5Hash', md5(content)) != md5(content):
+            raise Refused('invalid', 'Provided MD5 hash does not match calculated MD5 hash.')
         kept = {name: metadata[name] for name in ('contentType', 'cacheControl') if name in metadata}
         if 'kmsKeyName' in op.query:
             kept['kmsKeyName'] = op.query['kmsKeyName'] + '/cryptoKeyVersions/1'

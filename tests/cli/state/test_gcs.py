@@ -259,7 +259,7 @@ def test_what_is_sent(home, gs):
     home.apply()
     writes = [op for op in sent if op.method == 'objects.insert']
     assert {op.query['kmsKeyName'] for op in writes} == {KEY}
-    assert {op.body[0]['cacheControl'] for op in writes} == {'no-store'} and all('crc32c' in op.body[0] for op in writes)
+    assert {op.body[0]['cacheControl'] for op in writes} == {'no-store'} and all('md5Hash' in op.body[0] for op in writes)
     assert all(op.query['ifGenerationMatch'].isdigit() for op in writes)
     assert {op.query['ifGenerationMatch'] == '0' for op in writes if op.name.endswith('/lock')} == {True, False}
     assert {op.headers['X-Goog-User-Project'] for op in sent} == {'payer-project'}
