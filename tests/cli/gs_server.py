@@ -1,6 +1,7 @@
 """Google Cloud Storage's JSON API (storage.v1) over HTTP, as far as a state needs it, written from its published reference:
 generations, preconditions, paging, checksums, partial answers, permissions, versioning, and tokens of a metadata server. Query
-parameters that the API does not have are refused. Google's own clients work with it: test_gcs_clients.py. Ranges, delimiters and resumable uploads are left out.
+parameters that the API does not have are refused. Ranges, delimiters and resumable uploads are left out. Google's own clients work
+with it: test_gcs_clients.py.
 
     with Gs() as gs:
         home.env.update(gs.env())
