@@ -121,6 +121,8 @@ static rgp_status add_cluster(Observing *observing, const json_t *cluster)
 	if (observing->clusters) {
 		json_t *resource = resource_of(observing, cluster, NULL, marks.address,
 			kube_attributes_of(observing->call, KUBE_RAY_CLUSTER, cluster));
+		if (kube_is_queued(cluster) && json_object_get(resource, "address"))
+			kube_queued_tell(observing->call, cluster, marks.address);
 		add_nodes(resource, owned, KUBE_HEAD_GROUP, "head");
 		add(observing, KUBE_RAY_CLUSTER, resource);
 	}

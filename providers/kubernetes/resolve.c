@@ -29,6 +29,12 @@ static char *split_shape(const char *shape, int64_t *gpus)
 	return *gpus > 0 ? g_strndup(shape, (gsize)(colon - shape)) : NULL;
 }
 
+/* "an" before letters whose names begin with a vowel: an A100, an L4, a T4. */
+static const char *article(const char *model)
+{
+	return strchr("AEFHILMNORSX", *model) ? "an" : "a";
+}
+
 static void check_shape(const KubeCall *call, const json_t *facts, const char *shape)
 {
 	int64_t gpus;
@@ -40,7 +46,7 @@ static void check_shape(const KubeCall *call, const json_t *facts, const char *s
 		most ? g_strdup_printf("no node of the cluster has %d GPUs of the model %s: the "
 				       "largest has %d",
 			       (int)gpus, model, (int)most)
-		     : g_strdup_printf("no node of the cluster has an %s", model);
+		     : g_strdup_printf("no node of the cluster has %s %s", article(model), model);
 	say(call, 1, summary,
 		"pods of this shape wait until there is a node that fits; ignore this if nodes are "
 		"added on demand");

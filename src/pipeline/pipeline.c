@@ -228,7 +228,7 @@ static int64_t doubtful_for_s(const RgPass *pass)
 			!change->observed->doubtful)
 			continue;
 		const RgKind *kind = rg_schema_kind(schema, change->recorded->kind);
-		int64_t pending_s = change->recorded->updating ? kind->update_timeout_s : 0;
+		int64_t pending_s = change->recorded->updating ? kind->unseen_update_s : 0;
 		int64_t window_s = kind->consistency_s + pending_s;
 		int64_t changed_s = MAX(change->recorded->created_s, change->recorded->updated_s);
 		longest_s = MAX(longest_s, MIN(changed_s + window_s - now_s, window_s));

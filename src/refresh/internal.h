@@ -54,6 +54,9 @@ bool rg_reader_settle(RgReader *reader);
 const RgKind *rg_reader_kind(const RgReader *reader, const RgResource *resource);
 /* Created or changed so recently that the cloud may still report the old view. */
 bool rg_reader_is_young(const RgReader *reader, const RgResource *recorded);
+/* It was removed a short while ago, and the cloud may still show what was: in a cloud that shows
+ * changes at once, another one has its id, which may be a name. */
+bool rg_reader_is_ghost(const RgReader *reader, const RgResource *observed);
 /* `observed` may be the view from before an update that is so recent that the cloud need not show
  * it: any view if the end of the update was not seen (two in a row may be hidden), else one that
  * differs from the record. */

@@ -209,9 +209,7 @@ static bool judge_stranger(RgReader *reader, RgResource *observed, RgResourceSet
 		g_ptr_array_add(reader->input->strangers, observed);
 	if (observed->lineage || !reader->input->lineage)
 		return observed->lineage && reader->input->strangers;
-	const GHashTable *tombstones = reader->input->tombstones;
-	if (tombstones &&
-		g_hash_table_contains((GHashTable *)(uintptr_t)tombstones, observed->id)) {
+	if (rg_reader_is_ghost(reader, observed)) {
 		RgDiag *diag = rg_diags_warning(reader->diags, "refresh.unsettled",
 			"%s was removed a short while ago, but the cloud still shows it as %s",
 			observed->id, observed->status ? observed->status : "present");

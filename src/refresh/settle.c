@@ -126,11 +126,18 @@ bool rg_reader_is_doubtful(RgReader *reader, const RgResource *recorded, const R
 {
 	/* an update that was started may have been pending, and may still be */
 	const RgKind *kind = rg_reader_kind(reader, recorded);
-	int64_t pending_s = recorded->updating ? kind->update_timeout_s : 0;
+	int64_t pending_s = recorded->updating ? kind->unseen_update_s : 0;
 	if (rg_reader_young_for_s(reader, recorded) + pending_s <= 0 ||
 		observed->presence != RG_PRESENT)
 		return false;
 	return recorded->updating || !shows_record(reader, recorded, observed);
+}
+
+bool rg_reader_is_ghost(const RgReader *reader, const RgResource *observed)
+{
+	GHashTable *tombstones = (GHashTable *)(uintptr_t)reader->input->tombstones;
+	return tombstones && g_hash_table_contains(tombstones, observed->id) &&
+	       rg_reader_kind(reader, observed)->consistency_s > 0;
 }
 
 static bool is_settled(RgReader *reader)
@@ -141,9 +148,7 @@ static bool is_settled(RgReader *reader)
 	}
 	for (guint i = 0; reader->input->tombstones && i < reader->seen->len; i++) {
 		const RgResource *observed = g_ptr_array_index(reader->seen, i);
-		if (observed->presence == RG_PRESENT &&
-			g_hash_table_contains(
-				(GHashTable *)(uintptr_t)reader->input->tombstones, observed->id))
+		if (observed->presence == RG_PRESENT && rg_reader_is_ghost(reader, observed))
 			return false;
 	}
 	return true;

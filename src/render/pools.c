@@ -54,6 +54,8 @@ char *pool_cost(const RgPlanPool *pool, RgPriceMarks *seen, const char *today)
 						  to, ends ? "" : marks);
 	if (rg_sums_lack_prices(before, after))
 		return g_strdup_printf("%u unpriced", MAX(before->unpriced, after->unpriced));
+	if (!priced && pool->after.most.unpriced) /* an elastic pool that is empty now */
+		return g_strdup_printf("up to %u unpriced", pool->after.most.unpriced);
 	return after->unpriced ? g_strdup_printf("%s + %u unpriced", cost, after->unpriced)
 			       : g_steal_pointer(&cost);
 }

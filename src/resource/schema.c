@@ -75,6 +75,8 @@ static RgKind *read_kind(const char *name, json_t *object)
 	kind->replay_s = MAX(0, rg_json_int(object, "replay_s", 0));
 	kind->ready_timeout_s = MAX(0, rg_json_int(object, "ready_timeout_s", 0));
 	kind->update_timeout_s = MAX(0, rg_json_int(object, "update_timeout_s", 0));
+	kind->unseen_update_s =
+		rg_json_bool(object, "update_ends_with_run", false) ? 0 : kind->update_timeout_s;
 	kind->remove_timeout_s = MAX(0, rg_json_int(object, "remove_timeout_s", 0));
 	kind->requests.create = rg_json_int(requests, "create", 0);
 	kind->requests.ready = rg_json_int(requests, "ready", 0);

@@ -42,6 +42,7 @@ typedef struct {
 	int64_t version, batch_create, batch_update, batch_remove, list_page;
 	int64_t consistency_s, replay_s, ready_timeout_s;
 	int64_t update_timeout_s, remove_timeout_s; /* 0: may not be pending */
+	int64_t unseen_update_s; /* how long an update whose end was not seen may go on */
 	/* requests per item; 0: a call is one request, however many items it has */
 	struct {
 		int64_t create, ready, update, remove;

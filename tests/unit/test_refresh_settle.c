@@ -66,6 +66,33 @@ static void test_doubts_a_view_that_an_update_may_yet_change(void)
 	}
 }
 
+/* `update_ends_with_run`: what was pending when the run was killed does not go on without it. */
+static void test_doubts_no_update_that_ended_with_its_run(void)
+{
+	static const struct {
+		int64_t updated_s;
+		bool doubtful;
+	} cases[] = {{YOUNG, true}, {NOW - 60, false}};
+	for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
+		g_auto(World) world;
+		world_init(&world,
+			"{'list scripted.port': [[['result', 'page', {'kind': 'scripted.port', "
+			"'resources': [{'id': '1', 'address': 'scripted.port.a', 'state': "
+			"'present', 'attributes': {'size': 'big'}}]}], " DONE "]]}");
+		world.input.settle_ms = 0;
+		RgResource *port = rg_resource_new("scripted.port", "a", -1);
+		port->id = g_strdup("1");
+		port->attrs = scripted_json("{'size': 'small'}");
+		port->presence = RG_PRESENT;
+		port->created_s = OLD;
+		port->updated_s = cases[i].updated_s;
+		port->updating = true;
+		g_assert_true(rg_resource_set_add(world.recorded, port));
+		world_assert_presence(&world, "scripted.port.a", RG_PRESENT);
+		g_assert_true(world_look(&world, "scripted.port.a")->doubtful == cases[i].doubtful);
+	}
+}
+
 static void test_reads_again_while_a_young_one_shows_the_old_view(void)
 {
 	g_auto(World) world;
@@ -149,6 +176,25 @@ static void test_warns_of_a_removed_one_that_stays(void)
 	g_assert_false(rg_diags_has_errors(world.scripted->diags));
 }
 
+/* consistency_s 0: what has the id of a removed one, a name, was created since. */
+static void test_another_one_with_the_id_of_a_removed_one(void)
+{
+	g_auto(World) world;
+	world_init(&world,
+		"{'list scripted.disk': [[['result', 'page', {'kind': 'scripted.disk', "
+		"'resources': "
+		"[{'id': 'd', 'address': 'scripted.disk.a', 'state': 'present', 'attributes': "
+		"{}}]}], " DONE "]]}");
+	RgResource *disk = rg_resource_new("scripted.disk", "a", -1);
+	disk->presence = RG_PENDING;
+	disk->created_s = YOUNG;
+	g_assert_true(rg_resource_set_add(world.recorded, disk));
+	g_hash_table_add(world.tombstones, (gpointer)(uintptr_t) "d");
+	world_assert_presence(&world, "scripted.disk.a", RG_PRESENT);
+	g_assert_cmpuint(scripted_count(world.scripted, "list scripted.disk"), ==, 1);
+	world_assert_quiet(&world);
+}
+
 static void test_a_failure_while_settling_counts_too(void)
 {
 	g_auto(World) world;
@@ -199,6 +245,8 @@ int main(int argc, char **argv)
 			test_is_unknown_when_a_young_one_does_not_appear_in_time},
 		{"doubts a view that an update may yet change",
 			test_doubts_a_view_that_an_update_may_yet_change},
+		{"doubts no update that ended with its run",
+			test_doubts_no_update_that_ended_with_its_run},
 		{"reads again while a young one shows the old view",
 			test_reads_again_while_a_young_one_shows_the_old_view},
 		{"believes a difference that stays", test_believes_a_difference_that_stays},
@@ -206,6 +254,8 @@ int main(int argc, char **argv)
 			test_does_not_wait_for_what_the_cloud_does_not_tell},
 		{"waits until a removed one is gone", test_waits_until_a_removed_one_is_gone},
 		{"warns of a removed one that stays", test_warns_of_a_removed_one_that_stays},
+		{"another one with the id of a removed one",
+			test_another_one_with_the_id_of_a_removed_one},
 		{"a failure while settling counts too", test_a_failure_while_settling_counts_too},
 		{"stops waiting when canceled", test_stops_waiting_when_canceled},
 	};

@@ -59,7 +59,8 @@ static const char schema_json[] =
 	"\"scripted.disk\":{\"version\":1,\"read_if_used\":true,\"listing\":\"query\","
 	"\"batch\":{\"create\":1,\"update\":1,\"remove\":1},\"attributes\":{}},"
 	"\"scripted.port\":{\"version\":1,\"read_if_used\":true,\"listing\":\"query\","
-	"\"consistency_s\":30,\"batch\":{\"create\":1,\"update\":1,\"remove\":1},"
+	"\"consistency_s\":30,\"update_timeout_s\":60,\"update_ends_with_run\":true,"
+	"\"batch\":{\"create\":1,\"update\":1,\"remove\":1},"
 	"\"attributes\":{\"size\":{\"type\":\"string\"}}}}}";
 
 static rgp_status give(
