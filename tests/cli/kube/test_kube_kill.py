@@ -54,6 +54,29 @@ def test_at_each_request(cluster, world, home, when):
     assert kills
 
 
+@pytest.mark.parametrize('when', ['before', 'after'])
+def test_at_each_request_of_an_update(cluster, world, home, when):
+    """A changed template, a larger pool and a new one; then back, which the next kill interrupts in turn."""
+    versions = spec({'train': 2, 'serve': 1}), spec({'train': 3, 'serve': 1, 'more': 1}, env={'serve': 'A: b'})
+    home.write('cluster.yaml', versions[0])
+    home.apply()
+    kills = number = 0
+    while True:
+        kills += 1
+        home.write('cluster.yaml', versions[kills % 2])
+        if not killed(cluster, home, when, number):
+            break
+        number += STEP
+        home.apply()
+        [ray] = cluster.list('RayCluster', 'ml')
+        assert [(group['groupName'], group['replicas']) for group in ray['spec']['workerGroupSpecs']] == [
+            [('train', 2), ('serve', 1)], [('train', 3), ('serve', 1), ('more', 1)]][kills % 2]
+        home.run('plan', 'cluster.yaml', '--detailed-exitcode')
+        world.settle()
+        home.run('drift', 'cluster.yaml')
+    assert kills > 1
+
+
 def test_while_it_waits_for_pods(cluster, nodes, home):
     """The RayCluster is there with its groups, and only the cluster is recorded."""
     home.write('cluster.yaml', spec({'train': 2, 'serve': 1}))
@@ -102,12 +125,20 @@ def check_nodes(cluster, profile):
     assert CONFIG not in labels(cluster, 'b-1') and CONFIG not in labels(cluster, 'cpu')
 
 
+def uncut(cluster, manager):  # noqa: F811
+    """The nodes as they were before any apply."""
+    for name in ('a-1', 'a-2'):
+        cluster.patch('Node', {'metadata': {'labels': {CONFIG: None, STATE: None}}}, None, name)
+    manager.settle()
+
+
 @pytest.mark.parametrize('killing, when', [('first', 'before'), ('changed', 'after'), ('dropped', 'before'), ('destroy', 'after')] + (
     [('first', 'after'), ('changed', 'before'), ('dropped', 'after'), ('destroy', 'before')] if os.environ.get('RAYGPU_LONG') else []))
 def test_at_each_request_of_managed_nodes(cluster, manager, home, killing, when):  # noqa: F811
     """Nodes that are cut for the first time and again, and given back: the next run completes it, whatever it was."""
     kills = number = 0
     while True:
+        uncut(cluster, manager)
         home.write('cluster.yaml', cut())
         if killing != 'first':
             home.apply()

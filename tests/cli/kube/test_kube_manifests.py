@@ -42,6 +42,7 @@ REFUSED = {
     '18 worker groups under Kueue': setting('queue: shared', QUEUED, (
         '  train:', ''.join(f'  p{i}: {{accelerators: "T4:1", nodes: 1}}\n' for i in range(16)) + '  train:')),
     'an elastic pool under Kueue': setting('queue: shared'),
+    'an elastic gang under Kueue': setting('queue: shared', ('nodes: {min: 1, max: 4}', 'nodes: {min: 1, max: 4}, gang: true')),
     'a gang without Kueue': train('gang: true'),
     'a region': setting('region: us-central1'),
     'a zone': train('zones: [us-central1-a]'),
@@ -155,6 +156,14 @@ def test_money_is_unknown(home):
       - {instance_type: "T4:1", hourly_usd: 1}
 ''')
     home.run('fit', 'cluster.yaml')
+
+
+def test_gpu_hours_need_no_prices(home):
+    home.write('cluster.yaml', PLAIN + 'budget: {daily_gpu_hours: 480}\n')
+    home.run('fit', 'cluster.yaml')  # 16 A100 and at most 4 T4
+    home.write('cluster.yaml', PLAIN + 'budget: {daily_gpu_hours: 479}\n')
+    refused = home.run('fit', 'cluster.yaml', code=9)
+    assert '[budget.exceeded]' in refused.err and '480' in refused.err, refused
 
 
 def test_a_head_and_pods_without_gpus_see_none(home):

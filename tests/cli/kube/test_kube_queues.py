@@ -59,12 +59,13 @@ def test_a_gang_waits_as_a_whole_until_there_is_quota(shared, operators, home):
     text = said(applied(home, 'second', 3))
     assert 'second waits in the queue team' in text and 'insufficient unused quota for nvidia.com/gpu' in text and '2 more needed' in text
     assert pods(shared, 'first') == 3 and pods(shared, 'second') == 0
-    home.run('plan', 'second.yaml', '--detailed-exitcode')
-    home.run('drift', 'second.yaml')
+    for command in (('plan', 'second.yaml', '--detailed-exitcode'), ('drift', 'second.yaml')):
+        text = said(home.run(*command))
+        assert 'second waits in the queue team' in text and 'insufficient unused quota for nvidia.com/gpu' in text, text
     home.run('destroy', 'first.yaml', '--auto-approve')
     operators.settle()
     assert pods(shared, 'first') == 0 and pods(shared, 'second') == 4
-    home.run('plan', 'second.yaml', '--detailed-exitcode')
+    assert 'waits in the queue' not in said(home.run('plan', 'second.yaml', '--detailed-exitcode'))
     home.run('drift', 'second.yaml')
     home.run('destroy', 'second.yaml', '--auto-approve')
     for kind, name in (('LocalQueue', 'team'), ('ClusterQueue', 'lab'), ('ResourceFlavor', 'all'), ('WorkloadPriorityClass', 'high')):

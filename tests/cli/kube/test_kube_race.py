@@ -47,6 +47,20 @@ def test_an_added_group_is_added_once(cluster, large, home):
     home.run('plan', 'cluster.yaml', '--detailed-exitcode')
 
 
+def test_a_group_that_moved_is_found_anew(cluster, large, home):
+    """Others put a group before ours while our patch is on its way: its tests fail (422), and the next one has the new indexes."""
+    apply(home, {'train': 2, 'serve': 1})
+    theirs = {'groupName': 'theirs', 'replicas': 0, 'template': {'spec': {'containers': [{'name': 'ray', 'image': 'x'}]}}}
+    cluster.rule(verb='patch', resource='rayclusters', dry=False, before=lambda request: cluster.patch(
+        'RayCluster', [{'op': 'add', 'path': '/spec/workerGroupSpecs/0', 'value': theirs}], 'ml', 'research') and None)
+    cluster.requests.clear()
+    apply(home, {'train': 3, 'serve': 2})
+    assert [one.status for one in cluster.requests if one.verb == 'patch' and one.writes] == [422, 200]
+    groups = cluster.get('RayCluster', 'ml', 'research')['spec']['workerGroupSpecs']
+    assert [(one['groupName'], one['replicas']) for one in groups] == [('theirs', 0), ('train', 3), ('serve', 2)]
+    assert groups[0]['template'] == theirs['template']
+
+
 class Steps:
     """What raygpu writes next: one group's template changes, another comes or goes."""
 

@@ -1,4 +1,5 @@
 """What raygpu does, and what it reports, when the Kubernetes API, a webhook or the cluster refuses. The server is the real one."""
+import itertools
 import json
 
 import front
@@ -49,6 +50,18 @@ def test_faults_that_pass(cluster, user, code, reason):
         cluster.fault(code, reason, 'for now', {'Retry-After': '0'}, verb=verb, resource='rayclusters', dry=dry)
     user.apply()
     assert len(cluster.list('RayCluster', 'ml')) == 1
+
+
+def test_a_storm_of_429(cluster, user):
+    """Every other request is refused: each is sent again, and nothing is made twice."""
+    turn = itertools.count()
+    cluster.fault(429, 'TooManyRequests', 'for now', {'Retry-After': '0'}, times=None, match=lambda _: next(turn) % 2 == 0)
+    user.apply()
+    cluster.rules.clear()
+    assert len(cluster.list('RayCluster', 'ml')) == len(cluster.list('Secret', 'ml')) == 1
+    refused = [one for one in cluster.requests if one.status == 429]
+    assert len(refused) >= 8, refused
+    user.run('plan', 'cluster.yaml', '--detailed-exitcode')
 
 
 def test_a_list_that_expires_starts_again(cluster, user):
