@@ -473,9 +473,10 @@ static void decide_half_removed(Differ *differ, RgChange *change, RgPresence fou
 static const RgResource *take_crashed(Differ *differ, const RgResource *recorded)
 {
 	GPtrArray *strays = g_hash_table_lookup(differ->strays, recorded->address);
+	const RgKind *kind = rg_schema_kind(differ->schema, recorded->kind);
 	for (guint i = 0; strays && i < strays->len; i++) {
 		const RgResource *stray = strays->pdata[i];
-		if (recorded->token && stray->token && !g_str_equal(recorded->token, stray->token))
+		if (!rg_kind_is_of_create(kind, recorded->token, stray->token))
 			continue;
 		g_ptr_array_remove_index(strays, i);
 		return stray;

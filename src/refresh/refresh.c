@@ -194,9 +194,9 @@ static const RgResource *find_pending(
 		rg_resource_set_find(reader->input->recorded, observed->address);
 	if (!recorded || recorded->id)
 		return NULL;
-	bool other = recorded->token && observed->token &&
-		     !g_str_equal(recorded->token, observed->token);
-	return other ? NULL : recorded;
+	bool same = rg_kind_is_of_create(
+		rg_reader_kind(reader, recorded), recorded->token, observed->token);
+	return same ? recorded : NULL;
 }
 
 /* A resource with the cluster's name and without a record. False: it was not used, the caller

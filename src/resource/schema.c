@@ -198,6 +198,11 @@ const RgKind *rg_schema_kind(const RgSchema *schema, const char *kind)
 	return g_hash_table_lookup(schema->kinds, kind);
 }
 
+bool rg_kind_is_of_create(const RgKind *kind, const char *token, const char *seen)
+{
+	return !token || !seen || (kind && kind->create_finds) || g_str_equal(token, seen);
+}
+
 const RgAttribute *rg_kind_attribute(const RgKind *kind, const char *name)
 {
 	return g_hash_table_lookup(kind->attributes, name);

@@ -58,6 +58,9 @@ void rg_schema_free(RgSchema *schema);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(RgSchema, rg_schema_free)
 
 const RgKind *rg_schema_kind(const RgSchema *schema, const char *kind); /* NULL if unknown */
+/* What the cloud shows with the token `seen` may be of the create with `token`; NULL: not known. Of
+ * kinds with create_finds it may have the token of the resource that it came with. */
+bool rg_kind_is_of_create(const RgKind *kind, const char *token, const char *seen);
 const RgAttribute *rg_kind_attribute(const RgKind *kind, const char *name);
 /* The attribute with this role; NULL if the kind has none. */
 const RgAttribute *rg_kind_with_role(const RgKind *kind, const char *role);
