@@ -71,9 +71,10 @@ static void report_too_new(const RgCompatCheck *check, const RgShape *shape,
 						   : NULL;
 	g_autofree char *example = example_of(newer);
 	RgDiag *diag = pool_warning(check, shape, "compat.gpu-too-new",
-		g_strdup_printf("CUDA %s of ray.image is older than the %s (%s), which requires %s",
-			image->cuda->cuda, shape->type->gpu->name, arch->architecture,
-			arch->first_cuda));
+		g_strdup_printf("CUDA %s of %s is older than the %s (%s), which requires %s",
+			image->cuda->cuda,
+			check->cluster->ray.is_default ? image->name : "ray.image",
+			shape->type->gpu->name, arch->architecture, arch->first_cuda));
 	rg_diag_hint(diag,
 		"code that is compiled only for older GPUs fails on it or starts slowly; use an "
 		"image with CUDA %s or later%s%s",

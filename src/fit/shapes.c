@@ -127,7 +127,8 @@ static void read_pins(RgShapes *shapes, const RgCluster *cluster, RgShape *shape
 		rg_fit_open(shapes, cluster, shape);
 }
 
-/* The default image with a CUDA that knows the GPU. All nodes still run the same Ray and Python. */
+/* The default image with a CUDA that knows the GPU, or else the newest CUDA. All nodes still run
+ * the same Ray and Python. */
 static char *newer_image(const RgShapes *shapes, const RgInstanceType *type)
 {
 	const RgRay *ray = &shapes->cluster->ray;
@@ -137,9 +138,12 @@ static char *newer_image(const RgShapes *shapes, const RgInstanceType *type)
 	const RgRayImages *images = rg_compat_images(shapes->compat, "ray", ray->version);
 	if (!images) /* newer than the table: what there is tends to stay */
 		images = rg_compat_newest_images(shapes->compat, "ray");
+	if (!images)
+		return NULL;
 	const RgCudaRelease *cuda =
-		images ? rg_compat_platform_from(shapes->compat, images, type->gpu->min_cuda)
-		       : NULL;
+		rg_compat_platform_from(shapes->compat, images, type->gpu->min_cuda);
+	if (!cuda) /* the newest there is knows at least its predecessors */
+		cuda = rg_compat_platform_until(shapes->compat, images, type->gpu->min_cuda);
 	return cuda ? rg_ray_image_for_platform(ray->image, cuda->tag) : NULL;
 }
 

@@ -86,6 +86,18 @@ static void test_new_gpus_get_a_container_that_knows_them(void)
 		"m.example.com/hub/rayproject/ray:2.52.0-py312-cu128");
 }
 
+/* No image of Ray 2.52.0 has CUDA 12.9, the first that knows Blackwell Ultra; 12.8 knows Blackwell.
+ */
+static void test_gpus_that_no_image_knows_get_the_newest(void)
+{
+	g_auto(FitRun) o =
+		fit_run(HEAD "head: {instance_type: m5.2xlarge}\n"
+			     "pools:\n  new: {instance_type: p6-b300.48xlarge, nodes: 1}\n",
+			FACTS, NULL);
+	g_assert_cmpstr(rg_json_str(node_at(&o, 1), "ray_image", ""), ==,
+		"rayproject/ray:2.52.0-py311-cu128");
+}
+
 static void test_a_public_address_is_the_pools_wish(void)
 {
 	g_auto(FitRun) o = fit_run(CPU_HEAD "pools:\n"
@@ -273,6 +285,7 @@ int main(int argc, char **argv)
 	ADD(test_zones_are_asked_for_when_all_pools_name_them);
 	ADD(test_old_gpus_get_the_proprietary_driver);
 	ADD(test_new_gpus_get_a_container_that_knows_them);
+	ADD(test_gpus_that_no_image_knows_get_the_newest);
 	ADD(test_a_public_address_is_the_pools_wish);
 	ADD(test_what_a_pool_does_not_say_is_the_clusters);
 	ADD(test_gpus_are_checked_unless_the_spec_says_otherwise);
