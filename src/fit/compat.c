@@ -72,9 +72,8 @@ static void report_too_new(const RgCompatCheck *check, const RgShape *shape,
 	g_autofree char *example = example_of(newer);
 	RgDiag *diag = pool_warning(check, shape, "compat.gpu-too-new",
 		g_strdup_printf("CUDA %s of %s is older than the %s (%s), which requires %s",
-			image->cuda->cuda,
-			check->cluster->ray.is_default ? image->name : "ray.image",
-			shape->type->gpu->name, arch->architecture, arch->first_cuda));
+			image->cuda->cuda, image->name, shape->type->gpu->name, arch->architecture,
+			arch->first_cuda));
 	rg_diag_hint(diag,
 		"code that is compiled only for older GPUs fails on it or starts slowly; use an "
 		"image with CUDA %s or later%s%s",
