@@ -21,17 +21,18 @@ def play(sim, **scenario):
 
 def test_the_start_and_the_steps_hold_at_their_times(sim):
     play(sim, knobs={'quotas': {'L-DB2E81BA': 0}}, faults=[{'action': 'DescribeVpcs', 'status': 503, 'code': 'Slow'}],
-         steps=[{'at_s': 1.2, 'knobs': {'quotas': {}}}, {'at_s': 0.4, 'clear_faults': True, 'note': 'calm'}])
+         steps=[{'at_s': 4, 'knobs': {'quotas': {}}}, {'at_s': 0.4, 'clear_faults': True, 'note': 'calm'}])
     assert sim.error('RunInstances', run(sim)) == (400, 'VcpuLimitExceeded')
     if sim.control('GET', 'scenario')['done']:
         pytest.skip('a machine this slow proves nothing: a step is due already')
     time.sleep(0.5)
     sim.ok('DescribeVpcs')
     assert sim.error('RunInstances', run(sim)) == (400, 'VcpuLimitExceeded')
-    time.sleep(0.8)
+    while sim.control('GET', 'scenario')['done'] < 2:
+        time.sleep(0.05)
     launch(sim)
     state = sim.control('GET', 'scenario')
-    assert (state['done'], state['steps']) == (2, 2) and 1.2 < state['elapsed_s'] < 10
+    assert (state['done'], state['steps']) == (2, 2) and 4 < state['elapsed_s'] < 60
 
 
 def test_a_step_counts_as_of_its_own_time(sim):
