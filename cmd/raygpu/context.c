@@ -99,11 +99,11 @@ bool context_open_providers(Context *context)
 	return true;
 }
 
-/* RAYGPU_LOOPBACK_BACKOFF_MS, for tests: for any other host the transport ignores it. */
-static unsigned loopback_backoff_ms(void)
+/* For tests: for any other host they are ignored. */
+static unsigned loopback_ms(const char *name)
 {
 	guint64 ms = 0;
-	const char *value = getenv("RAYGPU_LOOPBACK_BACKOFF_MS");
+	const char *value = getenv(name);
 	return value && g_ascii_string_to_unsigned(value, 10, 1, 60000, &ms, NULL) ? (unsigned)ms
 										   : 0;
 }
@@ -114,14 +114,16 @@ static RgHttpOptions http_options(const Context *context)
 		.user_agent = "raygpu/" RG_VERSION,
 		.on_retry = status_retry,
 		.on_retry_data = (void *)(uintptr_t)context,
-		.loopback_backoff_ms = loopback_backoff_ms()};
+		.loopback_backoff_ms = loopback_ms("RAYGPU_LOOPBACK_BACKOFF_MS")};
 }
 
 const RgObjectStores *context_stores(Context *context)
 {
 	context_open_providers(context);
-	context->objects = (RgObjectsHost){
-		.providers = context->providers, .http = http_options(context), .env = environment};
+	context->objects = (RgObjectsHost){.providers = context->providers,
+		.http = http_options(context),
+		.env = environment,
+		.loopback_lease_ms = loopback_ms("RAYGPU_LOOPBACK_LEASE_MS")};
 	context->stores = rg_object_stores(&context->objects);
 	return &context->stores;
 }

@@ -14,12 +14,6 @@ static const char *value_of(
 	return own && *own ? own : set && *set ? set : otherwise;
 }
 
-static bool is_loopback(const char *host)
-{
-	return g_str_has_prefix(host, "127.") || g_str_has_prefix(host, "localhost") ||
-	       g_str_has_prefix(host, "[::1]");
-}
-
 static bool refuse_plain(const HttpPlace *place, RgDiags *diags)
 {
 	RgDiag *diag = rg_diags_error(diags, "state.unknown-store",
@@ -52,7 +46,7 @@ bool http_place_open(HttpPlace *place, const RgObjectsHost *host, const ObjectsU
 	place->shown = g_strdup(how->shown);
 	place->writes = how->writes;
 	place->address = g_strconcat(url->scheme, "://", where, NULL);
-	if (g_str_equal(url->scheme, "http") && !is_loopback(where))
+	if (g_str_equal(url->scheme, "http") && !objects_is_loopback(place->address))
 		return refuse_plain(place, diags);
 	bool managed = strstr(where, FORGE_PATH) != NULL;
 	g_autofree char *beside =

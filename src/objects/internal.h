@@ -11,6 +11,9 @@ void objects_url_clear(ObjectsUrl *url);
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(ObjectsUrl, objects_url_clear)
 ObjectsUrl objects_url_parse(const char *text);
 
+/* Of a URL: its host is this machine. */
+bool objects_is_loopback(const char *url);
+
 /* What went wrong with a request to the store, under the codes of states; takes all of `why`. */
 void objects_explain(const char *shown, bool writes, RgDiags *why, RgDiags *diags);
 

@@ -8,6 +8,7 @@ typedef struct {
 	RgProviderHost *providers;
 	RgHttpOptions http; /* read_only and canceled are set here */
 	const char *(*env)(const char *name);
+	unsigned loopback_lease_ms; /* RgObjects.renew_ms if the endpoint is this machine */
 } RgObjectsHost;
 
 /* `host` must outlive the stores that are opened. */

@@ -35,6 +35,14 @@ ObjectsUrl objects_url_parse(const char *text)
 	return url;
 }
 
+bool objects_is_loopback(const char *url)
+{
+	g_autoptr(GUri) parsed = g_uri_parse(url, G_URI_FLAGS_NONE, NULL);
+	const char *host = parsed ? g_uri_get_host(parsed) : NULL;
+	return host && (g_str_equal(host, "localhost") || g_str_equal(host, "::1") ||
+			       (g_str_has_prefix(host, "127.") && g_hostname_is_ip_address(host)));
+}
+
 RgHttpOptions objects_http(const RgObjectsHost *host, const RgRemoteOpen *how)
 {
 	RgHttpOptions http = host->http;
@@ -101,8 +109,11 @@ static RgObjects *open_place(void *data, const RgRemoteOpen *how, RgDiags *diags
 	if (g_str_equal(url.scheme, "https") || g_str_equal(url.scheme, "http"))
 		return objects_open_http(host, &url, how, diags);
 	g_autofree char *provider = rg_provider_of_scheme(host->providers, url.scheme);
-	return provider ? objects_open_module(host, provider, &url, how, diags)
-			: refuse(&url, diags);
+	RgObjects *objects = provider ? objects_open_module(host, provider, &url, how, diags)
+				      : refuse(&url, diags);
+	if (objects && objects_is_loopback(rg_json_str(url.parameters, "endpoint", "")))
+		objects->renew_ms = host->loopback_lease_ms;
+	return objects;
 }
 
 RgObjectStores rg_object_stores(RgObjectsHost *host)

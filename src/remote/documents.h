@@ -120,14 +120,18 @@ void doc_unlock(RgRemote *remote, const char *cluster);
 bool doc_break_lock(RgRemote *remote, const char *id, char **cluster, RgDiags *diags);
 
 /* documents_holder.c: the lock as JSON. */
-json_t *doc_holder_json(const RgHolder *holder, const char *id);
+json_t *doc_holder_json(const RgHolder *holder, const char *id, unsigned ttl_s);
 json_t *doc_holder_free(void);
 bool doc_holder_is_free(const json_t *lock);
 bool doc_holder_has_expired(const json_t *lock, int64_t age_s);
 
 /* documents_lease.c: takes over `mine` (a reference), which was written as `version`. */
 DocLease *doc_lease_start(RgObjects *objects, const char *name, json_t *mine, const char *version);
+/* After this time without a renewal, a lock is nobody's. */
+unsigned doc_lease_ttl_s(const RgObjects *objects);
 /* Still ours? Renews it if that was long ago. */
 bool doc_lease_holds(DocLease *lease);
+/* As far as is known, without a request. */
+bool doc_lease_is_lost(DocLease *lease);
 /* Stops renewing; with `release`, writes that the lock is free. */
 void doc_lease_end(DocLease *lease, bool release);

@@ -88,6 +88,8 @@ static bool commit_cluster(RgRemote *remote, const RgCommit *commit, const RgGua
 	cluster->id = guard->id;
 	cluster->serial = guard->after;
 	cluster->ids = ids;
+	if (doc_lease_is_lost(lease)) /* while it was written: it is open for the next run */
+		return doc_lost_lock(remote, guard->name, diags);
 	if (cluster->changes->len >= DOC_PENDING_MAX)
 		doc_compact(remote, cluster);
 	return true;

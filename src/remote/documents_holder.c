@@ -1,16 +1,14 @@
 /* The lock as JSON: who holds it. */
 #include "remote/documents.h"
 
-#define TTL_S 180 /* documents_lease.c renews it four times as often */
-
-json_t *doc_holder_json(const RgHolder *holder, const char *id)
+json_t *doc_holder_json(const RgHolder *holder, const char *id, unsigned ttl_s)
 {
 	g_autofree char *here = rg_object_machine();
 	return json_pack("{s:i, s:s, s:s*, s:s*, s:s*, s:s*, s:s*, s:I, s:I, s:i}", "format",
 		DOC_FORMAT, "id", id, "user", holder->user, "host", holder->host, "command",
 		holder->command, "job", holder->job, "machine", here, "pid",
 		(json_int_t)holder->pid, "started_s", (json_int_t)holder->started_s, "ttl_s",
-		TTL_S);
+		(int)ttl_s);
 }
 
 json_t *doc_holder_free(void)

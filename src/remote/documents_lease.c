@@ -2,10 +2,10 @@
  * a thread: a run may wait for its nodes much longer. The thread writes the lock object only; all
  * else is the store's thread's. */
 #include "remote/documents.h"
+#include <sys/prctl.h>
 #include <time.h>
 
 #define RENEW_MS 45000
-#define OLD_MS 150000 /* almost expired: the machine was suspended, or the store is away */
 
 struct DocLease {
 	RgObjects *objects;
@@ -40,6 +40,22 @@ static bool is_mine(DocLease *lease, char **version)
 	return true;
 }
 
+static unsigned period_ms(const RgObjects *objects)
+{
+	return objects->renew_ms > 0 ? objects->renew_ms : RENEW_MS;
+}
+
+/* Almost expired: the machine was suspended, or the store is away. */
+static int64_t old_ms(const RgObjects *objects)
+{
+	return (int64_t)period_ms(objects) * 10 / 3;
+}
+
+unsigned doc_lease_ttl_s(const RgObjects *objects)
+{
+	return (period_ms(objects) * 4 + 999) / 1000;
+}
+
 /* With the mutex held, which it gives away while it waits for the store. */
 static void renew(DocLease *lease)
 {
@@ -67,14 +83,22 @@ static void renew(DocLease *lease)
 	pthread_cond_broadcast(&lease->changed);
 }
 
+static struct timespec next_renewal(const RgObjects *objects)
+{
+	struct timespec until;
+	clock_gettime(CLOCK_MONOTONIC, &until);
+	int64_t ns = until.tv_nsec + (int64_t)period_ms(objects) * 1000000;
+	return (struct timespec){
+		.tv_sec = until.tv_sec + ns / 1000000000, .tv_nsec = ns % 1000000000};
+}
+
 static void *keep(void *data)
 {
 	DocLease *lease = data;
+	prctl(PR_SET_NAME, "lease");
 	pthread_mutex_lock(&lease->lock);
 	while (!lease->ending && !lease->lost) {
-		struct timespec until;
-		clock_gettime(CLOCK_MONOTONIC, &until);
-		until.tv_sec += RENEW_MS / 1000;
+		struct timespec until = next_renewal(lease->objects);
 		while (!lease->ending &&
 			pthread_cond_timedwait(&lease->changed, &lease->lock, &until) == 0)
 			;
@@ -109,11 +133,19 @@ DocLease *doc_lease_start(RgObjects *objects, const char *name, json_t *mine, co
 bool doc_lease_holds(DocLease *lease)
 {
 	pthread_mutex_lock(&lease->lock);
-	if (lease->bytes && boot_ms() - lease->renewed_ms > OLD_MS)
+	if (lease->bytes && boot_ms() - lease->renewed_ms > old_ms(lease->objects))
 		renew(lease);
 	bool holds = !lease->lost;
 	pthread_mutex_unlock(&lease->lock);
 	return holds;
+}
+
+bool doc_lease_is_lost(DocLease *lease)
+{
+	pthread_mutex_lock(&lease->lock);
+	bool lost = lease->lost;
+	pthread_mutex_unlock(&lease->lock);
+	return lost;
 }
 
 static void release(DocLease *lease)

@@ -133,7 +133,7 @@ RgLockResult doc_lock(RgRemote *remote, const char *cluster, const RgHolder *hol
 {
 	g_auto(Found) found = {0};
 	g_autofree char *name = doc_lock_name(cluster), *id = doc_token();
-	json_auto_t *mine = doc_holder_json(holder, id);
+	json_auto_t *mine = doc_holder_json(holder, id, doc_lease_ttl_s(remote->objects));
 	keep_held(remote, NULL, -1);
 	g_clear_pointer(&remote->names, g_ptr_array_unref); /* what was before the lock is old */
 	if (!check_conditions(remote, diags))

@@ -30,6 +30,7 @@ bool rg_object_holder_is_dead(const json_t *lock);
  * of a store with a lock of its own, one thread. */
 typedef struct RgObjects RgObjects;
 struct RgObjects {
+	unsigned renew_ms; /* for tests: how often a lock is renewed; 0: as usual */
 	void (*close)(RgObjects *objects);
 	RgObjectResult (*get)(
 		RgObjects *objects, const char *name, RgObject *object, RgDiags *diags);
