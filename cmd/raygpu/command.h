@@ -291,6 +291,7 @@ int cmd_apply(Context *context, int argc, char **argv);
 int cmd_catalog(Context *context, int argc, char **argv);
 int cmd_completion(Context *context, int argc, char **argv);
 int cmd_connect(Context *context, int argc, char **argv);
+int cmd_convert(Context *context, int argc, char **argv);
 int cmd_cost(Context *context, int argc, char **argv);
 int cmd_destroy(Context *context, int argc, char **argv);
 int cmd_doctor(Context *context, int argc, char **argv);

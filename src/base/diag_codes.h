@@ -45,6 +45,10 @@
 	X("spec.skipped", 1)                                                                       \
 	X("spec.bad-extends", 4)                                                                   \
 	X("spec.removes-nothing", 1)                                                               \
+	X("convert.not-a-cluster", 4)                                                              \
+	X("convert.unknown-key", 1)                                                                \
+	X("convert.not-converted", 1)                                                              \
+	X("convert.changed", 1)                                                                    \
 	X("plan.bad-rename", 4)                                                                    \
 	X("plan.renamed", 1)                                                                       \
 	X("spec.removed", 1)                                                                       \

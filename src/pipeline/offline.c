@@ -1,5 +1,6 @@
 /* What can be said about a spec without a cloud and without a state: whether it is valid, and what
  * runs on it. */
+#include <string.h>
 #include "fit/compat.h"
 #include "fit/workloads.h"
 #include "pipeline/internal.h"
@@ -12,6 +13,20 @@ static RgCluster *offline_load(
 		   : rg_spec_load_file(spec_path, diags);
 }
 
+static bool validate(RgProviderHost *providers, RgCluster *cluster, const RgProject *project,
+	bool readable, RgDiags *diags)
+{
+	g_autoptr(RgTables) tables = rg_tables_new(providers, project);
+	if (cluster && readable && !pass_settle_offline(tables, cluster, diags))
+		return false;
+	bool ok = cluster && rg_pass_check_settings(providers, cluster, diags);
+	g_autoptr(RgShapes) shapes =
+		cluster && readable ? pass_fit_shapes(tables, cluster, NULL, diags) : NULL;
+	ok = shapes && rg_fit_check_compat(cluster, shapes, NULL, diags) && ok;
+	ok = shapes && pass_check_policy(cluster, shapes, project, diags) && ok;
+	return cluster && pass_check_elastic(providers, cluster, diags) && ok; /* as in a plan */
+}
+
 RgCluster *rg_pipeline_validate(
 	RgProviderHost *providers, const char *spec_path, const char *ref, RgDiags *diags)
 {
@@ -21,15 +36,17 @@ RgCluster *rg_pipeline_validate(
 	/* if the spec could not be read, the work tree's project file is used */
 	bool readable =
 		rg_specs_project(spec_path, cluster ? ref : NULL, provenance, &project, diags);
-	g_autoptr(RgTables) tables = rg_tables_new(providers, project);
-	if (cluster && readable && !pass_settle_offline(tables, cluster, diags))
-		return NULL;
-	bool ok = cluster && rg_pass_check_settings(providers, cluster, diags);
-	g_autoptr(RgShapes) shapes =
-		cluster && readable ? pass_fit_shapes(tables, cluster, NULL, diags) : NULL;
-	ok = shapes && rg_fit_check_compat(cluster, shapes, NULL, diags) && ok;
-	ok = shapes && pass_check_policy(cluster, shapes, project, diags) && ok;
-	ok = cluster && pass_check_elastic(providers, cluster, diags) && ok; /* as in a plan */
+	bool ok = validate(providers, cluster, project, readable, diags);
+	return ok ? g_steal_pointer(&cluster) : NULL;
+}
+
+RgCluster *rg_pipeline_validate_text(
+	RgProviderHost *providers, const char *path, const char *text, RgDiags *diags)
+{
+	g_autoptr(RgCluster) cluster = rg_spec_load(path, text, strlen(text), diags);
+	g_autoptr(RgProject) project = NULL;
+	bool readable = rg_specs_project(path, NULL, NULL, &project, diags);
+	bool ok = validate(providers, cluster, project, readable, diags);
 	return ok ? g_steal_pointer(&cluster) : NULL;
 }
 

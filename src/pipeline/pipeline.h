@@ -135,3 +135,6 @@ json_t *rg_pipeline_fit(RgProviderHost *providers, const char *spec_path, const 
 /* Only validation: spec, catalog, shapes. No network, no module, and no git without `ref`. */
 RgCluster *rg_pipeline_validate(
 	RgProviderHost *providers, const char *spec_path, const char *ref, RgDiags *diags);
+/* The same for a text that is to become the file `path`. */
+RgCluster *rg_pipeline_validate_text(
+	RgProviderHost *providers, const char *path, const char *text, RgDiags *diags);

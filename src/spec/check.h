@@ -20,5 +20,3 @@ double rg_spec_check_nodes(RgDocument *document, const char *pointer, RgDiags *d
 /* A finding about the value at `pointer`, which it marks as spoiled. */
 RgDiag *rg_spec_report(RgDocument *document, const char *pointer, const char *code, RgDiags *diags,
 	const char *format, ...) G_GNUC_PRINTF(5, 6);
-/* "/pools/train/zones/1" as people write it: "pools.train.zones[1]"; "the spec" for "". g_free. */
-char *rg_spec_path(const RgDocument *document, const char *pointer);

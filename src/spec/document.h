@@ -35,6 +35,10 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(RgDocument, rg_document_free)
 
 void rg_document_spoil(RgDocument *document, const char *pointer);
 bool rg_document_is_spoiled(const RgDocument *document, const char *pointer);
+/* The file's ("-": standard input); NULL and diagnostics if it cannot be read. `what`: see above. */
+RgDocument *rg_document_load_file(const char *path, const char *what, RgDiags *diags);
+/* "/pools/train/zones/1" as people write it: "pools.train.zones[1]"; `what` for "". g_free. */
+char *rg_spec_path(const RgDocument *document, const char *pointer);
 /* The place of the value at `pointer`, or of its nearest parent in the file. */
 RgSource rg_document_source(const RgDocument *document, const char *pointer);
 /* The place of its key; for list items and the root, of the value. */

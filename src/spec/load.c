@@ -250,3 +250,17 @@ bool rg_spec_peek_file(const char *path, RgSpecPeek *peek, RgDiags *diags)
 	*peek = rg_spec_peek(path, text->str, text->len, &reader, diags);
 	return true;
 }
+
+RgDocument *rg_document_load_file(const char *path, const char *what, RgDiags *diags)
+{
+	g_autoptr(GString) text = read_path(path, diags);
+	if (!text)
+		return NULL;
+	g_autoptr(RgDiags) found = rg_diags_new();
+	const char *file = g_str_equal(path, "-") ? "<stdin>" : path;
+	RgDocument *document = spec_read_text(file, text->str, text->len, found);
+	if (document)
+		document->what = what;
+	deliver(diags, found, document);
+	return document;
+}

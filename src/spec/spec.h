@@ -23,6 +23,9 @@ char *rg_spec_merged(const char *file, const char *text, size_t len, const RgSpe
 	bool json, RgDiags *diags);
 char *rg_spec_merged_file(const char *path, bool json, RgDiags *diags);
 
+/* A spec as YAML text, g_free it: `comments`, JSON pointer -> char*, follow their values. */
+char *rg_spec_write(const json_t *spec, GHashTable *comments);
+
 /* "-" reads standard input. */
 RgCluster *rg_spec_load_file(const char *path, RgDiags *diags);
 

@@ -1,0 +1,60 @@
+#include "convert/internal.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+/* The result as a file: comments above, and below a list of the keys that are not in it. */
+
+/* A comment line with no character that could end it. */
+static void add_line(GString *text, const char *format, ...) G_GNUC_PRINTF(2, 3);
+static void add_line(GString *text, const char *format, ...)
+{
+	va_list arguments;
+	va_start(arguments, format);
+	g_autofree char *line = g_strdup_vprintf(format, arguments);
+	va_end(arguments);
+	for (char *at = line; *at; at++) {
+		if (g_ascii_iscntrl(*at))
+			*at = ' ';
+	}
+	g_string_append_printf(text, "# %s\n", line);
+}
+
+static void add_keys(GString *text, const json_t *keys, const char *outcome, const char *title)
+{
+	bool first = true;
+	for (size_t i = 0; i < json_array_size(keys); i++) {
+		const json_t *key = json_array_get(keys, i);
+		if (g_strcmp0(rg_json_str(key, "outcome", ""), outcome) != 0)
+			continue;
+		if (first)
+			g_string_append_printf(text, "\n# %s\n", title);
+		first = false;
+		add_line(text, "  line %" PRId64 ": %s: %s", rg_json_int(key, "line", 0),
+			rg_json_str(key, "key", ""), rg_json_str(key, "reason", "no counterpart"));
+	}
+}
+
+char *rg_converted_text(const RgConverted *converted, const RgDiags *problems)
+{
+	GString *text = g_string_new(NULL);
+	bool first = true;
+	add_line(text, "Written by `raygpu convert` from a Ray cluster (%s); lines are those of that file.",
+		converted->form);
+	for (size_t i = 0; i < rg_diags_count(problems); i++) {
+		const RgDiag *diag = rg_diags_get(problems, i);
+		if (diag->severity != RG_SEVERITY_ERROR)
+			continue;
+		if (first)
+			add_line(text, "`raygpu validate` refuses this spec until it is changed:");
+		first = false;
+		add_line(text, "  %s [%s]", diag->summary, diag->code);
+	}
+	g_string_append(text, converted->text);
+	add_keys(text, converted->keys, "none", "Not in this spec: no counterpart.");
+	add_keys(text, converted->keys, "unknown", "Not in this spec: unknown keys.");
+	add_keys(text, converted->keys, "changed",
+		"In this spec, but not exactly the same: check them.");
+	add_keys(text, converted->keys, "same", "Not in this spec, because nothing is lost.");
+	return g_string_free(text, FALSE);
+}
