@@ -7,8 +7,8 @@
 /* Whether a row's word changes the value, and another says where it goes. */
 static bool transforms(const char *words)
 {
-	static const char *const names[] = {
-		"split", "integer", "number", "text", "word", "lookup", "from", "last", NULL};
+	static const char *const names[] = {"split", "one", "integer", "number", "text", "word",
+		"lookup", "from", "last", NULL};
 	g_autofree char *first = g_strndup(words, strcspn(words, " "));
 	return g_strv_contains(names, first);
 }
@@ -165,7 +165,8 @@ static void put_count(Convert *convert, const ConvertAt *at, const json_t *value
 	if (!node) {
 		convert->max_workers = number;
 		convert_key(convert, at->pointer, CONVERT_NONE, NULL,
-			"`nodes` of each pool is the number; `policy: {max_nodes: N}` limits all of "
+			"`nodes` of each pool is the number; `policy: {max_nodes: N}` limits all "
+			"of "
 			"them together");
 		return;
 	}
@@ -206,7 +207,11 @@ static void note_only(
 	bool same = g_str_equal(words[0], "same");
 	if (words[1] && text) /* "same if X", "same unless X" */
 		same = same && (g_strcmp0(words[2], text) == 0) == g_str_equal(words[1], "if");
-	convert_key(convert, at->pointer, same ? CONVERT_SAME : CONVERT_NONE, NULL, rule->note);
+	convert->has_secrets = convert->has_secrets || g_str_equal(words[0], "secret");
+	/* what follows the semicolon helps if something is lost */
+	g_autofree char *note =
+		g_strndup(rule->note, same ? strcspn(rule->note, ";") : strlen(rule->note));
+	convert_key(convert, at->pointer, same ? CONVERT_SAME : CONVERT_NONE, NULL, note);
 }
 
 static void put_zoned(Convert *convert, const ConvertRule *rule, const ConvertAt *at)
@@ -244,7 +249,8 @@ static void act_on(Convert *convert, const ConvertRule *rule, const ConvertAt *a
 
 void convert_act(Convert *convert, const ConvertRule *rule, const ConvertAt *at)
 {
-	/* no field: the note says why; the last step sets the value, also where it does not say so */
+	/* no field: the note says why; the last step sets the value, also where it does not say so
+	 */
 	const char *how = *rule->how ? rule->how : *rule->to ? "set" : "none";
 	const char *arrow = g_strrstr(how, " > ");
 	g_autofree char *whole =
@@ -253,7 +259,10 @@ void convert_act(Convert *convert, const ConvertRule *rule, const ConvertAt *at)
 	const char *const *step = (const char *const *)steps;
 	json_auto_t *value = convert_value(convert, at->value, &step);
 	g_auto(GStrv) words = g_strsplit(*step, " ", -1);
-	if (g_str_equal(words[0], "none") || g_str_equal(words[0], "same"))
+	if (at->node && g_str_equal(rule->to, "node.accelerators"))
+		at->node->has_gpus = true;
+	static const char *const notes[] = {"none", "same", "secret", NULL};
+	if (g_strv_contains(notes, words[0]))
 		note_only(convert, rule, at, words);
 	else if (!value)
 		convert_key(convert, at->pointer, CONVERT_NONE, NULL,

@@ -132,7 +132,8 @@ static void note_machine(Convert *convert, const json_t *list, const char *point
 	if (json_array_size(list) && !convert->image && !convert->head_image &&
 		!convert->worker_image)
 		convert_key(convert, pointer, CONVERT_CHANGED, "setup_commands",
-			"without `docker` Ray runs them on the machine; raygpu runs them in the container "
+			"without `docker` Ray runs them on the machine; raygpu runs them in the "
+			"container "
 			"(initialization_commands: on the machine, as root)");
 }
 

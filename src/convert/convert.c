@@ -89,6 +89,8 @@ static void begin(Convert *convert, RgProviderHost *providers, RgDiags *diags)
 static void end(Convert *convert)
 {
 	rg_document_free(convert->document);
+	if (convert->others)
+		g_ptr_array_unref(convert->others);
 	convert_table_free(convert->own);
 	convert_table_free(convert->core);
 	json_decref(convert->spec);
@@ -145,6 +147,25 @@ static bool refuse(Convert *convert, const char *pointer, const char *what, cons
 	return false;
 }
 
+static void free_table(gpointer table)
+{
+	convert_table_free(table);
+}
+
+/* Keys of other clouds are Ray's too. */
+static void read_others(Convert *convert)
+{
+	g_auto(GStrv) modules = rg_provider_host_names(convert->providers);
+	convert->others = g_ptr_array_new_with_free_func(free_table);
+	for (char **module = modules; *module; module++) {
+		ConvertTable *table = g_strcmp0(*module, convert->module) != 0
+					      ? table_of(convert, *module)
+					      : NULL;
+		if (table)
+			g_ptr_array_add(convert->others, table);
+	}
+}
+
 /* Which kind of file it is, and its table. */
 static bool recognize(Convert *convert, bool *is_manifest)
 {
@@ -168,6 +189,7 @@ static bool recognize(Convert *convert, bool *is_manifest)
 			"of RayCluster, RayJob and RayService");
 	convert->form = g_strdup(type);
 	find_module(convert, "type", type);
+	read_others(convert);
 	for (const struct rg_embedded *file = rg_convert_data; file->name; file++)
 		convert->core = convert_table_new(
 			g_intern_string(file->name), file->data, file->len, convert->diags);
@@ -249,6 +271,8 @@ static json_t *list_keys(Convert *convert)
 static void report_keys(Convert *convert)
 {
 	size_t left = 0, shown = 0;
+	if (convert->has_secrets)
+		rg_diags_add_text(convert->diags, convert->document->file, "", 0);
 	for (guint i = 0; i < convert->keys->len; i++) {
 		const ConvertKey *key = convert->keys->pdata[i];
 		g_autofree char *path = rg_spec_path(convert->document, key->pointer);
@@ -283,6 +307,7 @@ static RgConverted *finish(Convert *convert)
 	convert_nodes_finish(convert);
 	convert_commands_finish(convert);
 	convert_images_finish(convert);
+	convert_sweep(convert);
 	reorder_spec(convert);
 	converted->form = g_strdup(convert->form);
 	converted->cluster = g_strdup(rg_json_str(convert->spec, "cluster", NULL));

@@ -61,6 +61,7 @@ typedef struct {
 	GPtrArray *parts;			     /* ConvertParts* */
 	int64_t min, max, count, times;		     /* nodes, and how many of them go together */
 	char *min_at, *max_at, *count_at, *times_at; /* pointers; NULL: not given */
+	bool has_gpus;				     /* as the file says, with or without a model */
 	bool own_setup, own_init;		     /* lists of commands of its own */
 	char *image, *image_at;
 } ConvertNode;
@@ -85,6 +86,7 @@ typedef struct {
 	RgDocument *document;
 	RgProviderHost *providers;
 	char *module, *form;
+	GPtrArray *others;	  /* ConvertTable* of other modules, or NULL */
 	ConvertTable *own, *core; /* of the module, may be NULL; of Ray's launcher, may be NULL */
 	json_t *spec;
 	GHashTable *comments; /* pointer in the spec -> char* */
@@ -95,6 +97,7 @@ typedef struct {
 	GPtrArray *defaults;  /* ConvertDefault* */
 	GPtrArray *weak;      /* ConvertWeak* */
 	bool is_elastic;      /* the module has pools between limits */
+	bool has_secrets;     /* its lines are not shown */
 	bool autoscales;      /* the file turns Ray's autoscaler on */
 	int64_t max_workers;  /* of the cluster; negative: not given */
 	/* images and versions (image.c) */
@@ -170,6 +173,8 @@ void convert_act(Convert *convert, const ConvertRule *rule, const ConvertAt *at)
 void convert_walk(Convert *convert, const ConvertAt *at, const char *const *except);
 /* One value that is known to be there. */
 void convert_visit(Convert *convert, const ConvertAt *at);
+/* Notes every value that has not been noted, itself or as a part of something. */
+void convert_sweep(Convert *convert);
 
 /* launcher.c, manifest.c: false and diagnostics if it is not such a cluster */
 bool convert_launcher(Convert *convert);

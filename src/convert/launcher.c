@@ -70,11 +70,12 @@ static const char *head_of(Convert *convert, json_t *types)
 	const char *head = rg_json_str(root, "head_node_type", NULL);
 	if (!head && json_object_size(types) == 1)
 		head = json_object_iter_key(json_object_iter(types));
-	if (head && json_object_get(types, head))
-		convert_key(convert, "/head_node_type", CONVERT_DONE, "head", NULL);
-	else if (head)
-		convert_key(convert, "/head_node_type", CONVERT_NONE, NULL,
-			"available_node_types does not have this type");
+	if (json_object_get(root, "head_node_type"))
+		convert_key(convert, "/head_node_type",
+			head && json_object_get(types, head) ? CONVERT_DONE : CONVERT_NONE, "head",
+			head && json_object_get(types, head)
+				? NULL
+				: "available_node_types does not have this type");
 	return head && json_object_get(types, head) ? head : NULL;
 }
 
@@ -93,6 +94,8 @@ bool convert_launcher(Convert *convert)
 	if (types && !json_is_object(types))
 		convert_key(convert, "/available_node_types", CONVERT_UNKNOWN, NULL,
 			"it should be a mapping");
+	if (json_is_object(types) && !json_object_size(types))
+		convert_key(convert, "/available_node_types", CONVERT_SAME, NULL, "it is empty");
 	const char *head = head_of(convert, types);
 	add_types(convert, types, head);
 	const ConvertAt at = {"", "", root, NULL, NULL};

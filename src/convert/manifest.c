@@ -20,6 +20,12 @@ static void add_groups(Convert *convert, json_t *cluster, const char *pointer)
 	json_t *groups = json_object_get(cluster, workers),
 	       *head_value = json_object_get(cluster, head);
 	convert_node_new(convert, "head", true, head_value, head_value ? head_at : pointer);
+	if (head_value && !json_is_object(head_value))
+		convert_key(convert, head_at, CONVERT_UNKNOWN, NULL, "it should be a mapping");
+	if (groups && !json_array_size(groups))
+		convert_key(convert, workers_at,
+			json_is_array(groups) ? CONVERT_SAME : CONVERT_UNKNOWN, NULL,
+			json_is_array(groups) ? "it is empty" : "it should be a list");
 	for (size_t i = 0; i < json_array_size(groups); i++) {
 		json_t *group = json_array_get(groups, i);
 		const char *given = rg_json_str(group, role(convert, "name"), "workers");
@@ -34,7 +40,8 @@ static void add_groups(Convert *convert, json_t *cluster, const char *pointer)
 		bool same = g_str_equal(name, given);
 		if (json_object_get(group, role(convert, "name")))
 			convert_key(convert, name_at, same ? CONVERT_DONE : CONVERT_CHANGED,
-				"pools", same ? NULL : "names have lower-case letters, digits and hyphens");
+				"pools",
+				same ? NULL : "names have lower-case letters, digits and hyphens");
 	}
 }
 
@@ -64,7 +71,9 @@ static void put_manifest_name(Convert *convert)
 	const ConvertAt at = {"/metadata/name", "", NULL, NULL, NULL};
 	if (name)
 		convert_put(convert, "cluster", json_string(plain), &at,
-			g_str_equal(plain, name) ? NULL : "names have lower-case letters, digits and hyphens");
+			g_str_equal(plain, name)
+				? NULL
+				: "names have lower-case letters, digits and hyphens");
 	else
 		json_object_set_new(convert->spec, "cluster", json_string(plain));
 }

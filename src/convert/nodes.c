@@ -84,7 +84,7 @@ void convert_part(
 	parts->parts[part].pointer = g_strdup(at->pointer);
 }
 
-/* GPUs of an unknown model are requirements without a name. */
+/* Without a model the spec is not valid: any choice could be wrong. */
 static json_t *join_gpus(Convert *convert, const ConvertParts *parts)
 {
 	if (!parts->parts[1].text)
@@ -94,11 +94,11 @@ static json_t *join_gpus(Convert *convert, const ConvertParts *parts)
 		return NULL;
 	if (parts->parts[0].text)
 		return json_sprintf("%s:%s", parts->parts[0].text, parts->parts[1].text);
-	convert_key(convert, parts->parts[1].pointer, CONVERT_CHANGED, "accelerators",
-		"the file does not say which GPU model: give it, as in `accelerators: T4:1`; "
-		"without "
-		"a model raygpu chooses one");
-	return json_pack("{s:I}", "count", (json_int_t)count);
+	g_autofree char *why = g_strdup_printf("the file does not say which GPU model: write "
+					       "`accelerators: MODEL:%s`, such as T4:%s",
+		parts->parts[1].text, parts->parts[1].text);
+	convert_key(convert, parts->parts[1].pointer, CONVERT_NONE, NULL, why);
+	return NULL;
 }
 
 static json_t *join_texts(const ConvertParts *parts)
@@ -226,9 +226,9 @@ static void apply_rule(Convert *convert, const ConvertRule *rule, const ConvertN
 			*whole = convert_join(
 				(char *[]){steps[0], node->is_head ? NULL : steps[1], NULL});
 	const json_t *object = rg_json_at(convert->spec, whole);
-	bool has =
-		rg_json_at(convert->spec, pointer) ||
-		(g_str_equal(below[0], "instance_type") && json_object_get(object, "accelerators"));
+	bool shaped = g_str_equal(below[0], "instance_type") &&
+		      (node->has_gpus || json_object_get(object, "accelerators"));
+	bool has = shaped || rg_json_at(convert->spec, pointer);
 	if (has)
 		return;
 	bool word = g_str_equal(rule->how, "true") || g_str_equal(rule->how, "false");
@@ -320,7 +320,7 @@ void convert_nodes_finish(Convert *convert)
 			apply_default(
 				convert, convert->defaults->pdata[k], convert->nodes->pdata[i]);
 		apply_rules(convert, convert->own, convert->nodes->pdata[i]);
-		apply_rules(convert, convert->core, convert->nodes->pdata[i]);
+		apply_rules(convert, convert->own ? convert->core : NULL, convert->nodes->pdata[i]);
 	}
 	finish_zoned(convert);
 }

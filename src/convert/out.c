@@ -24,8 +24,8 @@ char *convert_comment(const Convert *convert, const char *pointer)
 {
 	g_autofree char *key = key_of(pointer);
 	bool item = *key && strspn(key, "0123456789") == strlen(key);
-	return g_strdup_printf("line %u%s%s", convert_line(convert, pointer), item ? "" : ": ",
-		item ? "" : key);
+	return g_strdup_printf(
+		"line %u%s%s", convert_line(convert, pointer), item ? "" : ": ", item ? "" : key);
 }
 
 void convert_say(Convert *convert, const char *spec_pointer, char *comment)

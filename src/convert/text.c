@@ -39,7 +39,9 @@ char *rg_converted_text(const RgConverted *converted, const RgDiags *problems)
 {
 	GString *text = g_string_new(NULL);
 	bool first = true;
-	add_line(text, "Written by `raygpu convert` from a Ray cluster (%s); lines are those of that file.",
+	add_line(text,
+		"Written by `raygpu convert` from a Ray cluster (%s); lines are those of that "
+		"file.",
 		converted->form);
 	for (size_t i = 0; i < rg_diags_count(problems); i++) {
 		const RgDiag *diag = rg_diags_get(problems, i);

@@ -2,8 +2,25 @@
 
 #include <string.h>
 
+/* A key of Ray's provider for another cloud. */
+static bool is_of_another(const Convert *convert, const char *path)
+{
+	bool found = false;
+	for (guint i = 0; convert->others && i < convert->others->len && !found; i++) {
+		const ConvertTable *table = convert->others->pdata[i];
+		found = g_str_has_prefix(path, "provider/") &&
+			(convert_table_find(table, path) || convert_table_has_below(table, path));
+	}
+	return found;
+}
+
 static void unknown(Convert *convert, const ConvertAt *at)
 {
+	if (is_of_another(convert, at->path)) {
+		convert_key(convert, at->pointer, CONVERT_NONE, NULL,
+			"it belongs to another provider of Ray, and has no effect here");
+		return;
+	}
 	const char *slash = strrchr(at->path, '/');
 	g_autofree char *above =
 		slash ? g_strndup(at->path, (gsize)(slash - at->path)) : g_strdup("");
@@ -75,6 +92,8 @@ void convert_walk(Convert *convert, const ConvertAt *at, const char *const *exce
 {
 	const char *name;
 	json_t *member;
+	if (!json_object_size(at->value) && *at->pointer)
+		convert_key(convert, at->pointer, CONVERT_SAME, NULL, "it is empty");
 	json_object_foreach (at->value, name, member) {
 		if (except && g_strv_contains(except, name))
 			continue;
@@ -85,4 +104,30 @@ void convert_walk(Convert *convert, const ConvertAt *at, const char *const *exce
 			pointer, *at->path ? longer : longer + 1, member, at->node};
 		convert_visit(convert, &inner);
 	}
+}
+
+/* Nothing is dropped, even if a reader above forgets it. */
+static void sweep(Convert *convert, json_t *value, const char *pointer)
+{
+	const char *name;
+	json_t *member;
+	size_t i;
+	if (g_hash_table_contains(convert->seen, pointer))
+		return;
+	bool has_members = json_object_size(value) || json_array_size(value);
+	if (!has_members && *pointer)
+		convert_key(convert, pointer, CONVERT_UNKNOWN, NULL, "it was not read");
+	json_object_foreach (value, name, member) {
+		g_autofree char *inner = rg_json_pointer_add(pointer, name);
+		sweep(convert, member, inner);
+	}
+	json_array_foreach (value, i, member) {
+		g_autofree char *inner = g_strdup_printf("%s/%zu", pointer, i);
+		sweep(convert, member, inner);
+	}
+}
+
+void convert_sweep(Convert *convert)
+{
+	sweep(convert, convert->document->value, "");
 }

@@ -1,0 +1,279 @@
+"""`raygpu convert`: tests/golden/convert has files of Ray and KubeRay (NAME.yaml) and what becomes of each (NAME.spec,
+with the codes of errors and warnings). RAYGPU_UPDATE_GOLDEN=1 rewrites the latter; review the difference."""
+import json
+import os
+import random
+
+import pytest
+import yaml
+from program import ROOT, Home
+
+FOLDER = ROOT / 'tests/golden/convert'
+FILES = sorted(path.stem for path in FOLDER.glob('*.yaml'))
+SCHEMA = json.loads((ROOT / 'tests/data/ray/ray-schema.json').read_text(encoding='utf-8'))
+
+
+@pytest.fixture
+def desk(tmp_path):
+    """A user's folder: convert uses no cloud."""
+    return Home(tmp_path)
+
+
+def text_of(name):
+    return (FOLDER / f'{name}.yaml').read_text(encoding='utf-8')
+
+
+def convert(desk, text, *more):
+    """The exit code and the document of --json."""
+    desk.write('input.yaml', text)
+    result = desk.run('convert', 'input.yaml', '--json', *more, code=None)
+    return result.code, result.json()
+
+
+def escaped(key):
+    return str(key).replace('~', '~0').replace('/', '~1')
+
+
+def members(value, pointer=''):
+    """(pointer, value) of everything that has no members."""
+    items = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    if not items:
+        yield pointer, value
+    for key, member in items:
+        yield from members(member, f'{pointer}/{escaped(key)}')
+
+
+def forgotten(text, document):
+    """What the file has and `keys` does not, by itself or as a part of something; or only by its last resort."""
+    known = {key['pointer'] for key in document['keys'] if key.get('reason') != 'it was not read'}
+    for pointer, _ in members(yaml.load(text, Loader=Words)):
+        steps = pointer.split('/')
+        if not any('/'.join(steps[:i]) in known for i in range(2, len(steps) + 1)):
+            yield pointer
+
+
+class Words(yaml.SafeLoader):
+    """Without dates and the like: convert reads JSON's types only."""
+
+
+Words.yaml_implicit_resolvers = {first: [(tag, form) for tag, form in rows if tag.rsplit(':', 1)[1] in ('int', 'null', 'merge')]
+                                 for first, rows in yaml.SafeLoader.yaml_implicit_resolvers.items()}
+
+
+@pytest.mark.parametrize('name', FILES)
+def test_golden(desk, name):
+    code, document = convert(desk, text_of(name))
+    codes = sorted({d['code'] for d in document['diagnostics'] if d['severity'] != 'note'})
+    seen = document['spec'] + f'--- exit code {code}: {", ".join(codes) or "nothing to report"}\n'
+    golden = FOLDER / f'{name}.spec'
+    if os.environ.get('RAYGPU_UPDATE_GOLDEN'):
+        golden.write_text(seen, encoding='utf-8')
+    assert seen == golden.read_text(encoding='utf-8')
+    assert document['valid'] == (code == 0)
+    assert not list(forgotten(text_of(name), document))
+    # the result is what it says: valid, or not for the reason that it states
+    desk.write('spec.yaml', document['spec'])
+    assert desk.run('validate', 'spec.yaml', code=None).code == code
+    if code:
+        assert '`raygpu validate` refuses this spec until it is changed:' in document['spec']
+
+
+def test_there_are_many_files_of_each_kind():
+    assert len(FILES) >= 30
+    for kind, least in (('aws-', 10), ('gcp-', 5), ('azure-', 2), ('kube-', 7)):
+        assert sum(name.startswith(kind) for name in FILES) >= least
+
+
+def schema_keys(schema, path=()):
+    """Paths of all keys; "*" is a name that the user chooses. Some mappings of the schema have no "properties"."""
+    if not isinstance(schema, dict):
+        return
+    rows = schema.get('properties') or {}
+    if not rows and 'type' not in schema and '$ref' not in schema and 'description' not in schema:
+        rows = schema
+    for key, inner in rows.items():
+        yield (*path, key)
+        yield from schema_keys(inner, (*path, key))
+    for inner in schema.get('patternProperties', {}).values():
+        yield from schema_keys(inner, (*path, '*'))
+
+
+def used_keys(value, path=()):
+    for key, member in value.items() if isinstance(value, dict) else ():
+        yield (*path, key)
+        yield from used_keys(member, (*path, key))
+        if path == ('available_node_types',):
+            yield from used_keys(member, (*path, '*'))
+
+
+def test_every_key_of_rays_schema_is_used_and_known(desk):
+    expected = set(schema_keys(SCHEMA))
+    assert len(expected) >= 88
+    used = set()
+    for name in FILES:
+        used.update(used_keys(yaml.load(text_of(name), Loader=Words)))
+    assert not expected - used
+    # and none of them is unknown, whatever the cloud is
+    for path in sorted(expected):
+        for cloud in ('aws', 'gcp', 'azure', 'local'):
+            document = {'cluster_name': 'x', 'provider': {'type': cloud}}
+            at = document
+            for step in path[:-1]:
+                at = at.setdefault('gpu' if step == '*' else step, {})
+            at.setdefault(path[-1], {'x': 1} if path[-1] not in ('type', 'cluster_name') else cloud)
+            if cloud == 'local' or len(path) == 2 and path[0] == 'provider':
+                _, answer = convert(desk, json.dumps(document))
+                unknown = [key['key'] for key in answer['keys'] if key['outcome'] == 'unknown' and 'unknown key' in key['reason']]
+                assert not [key for key in unknown if not key.endswith('.x')], path
+
+
+def test_every_field_of_kuberay_is_known(desk):
+    with open(ROOT / 'tests/kube/crd-schemas.json', encoding='utf-8') as f:
+        schemas = json.load(f)
+    crd = next(crd for crd in schemas['crds'] if crd['kind'] == 'RayCluster')
+    spec = fields(schemas, fields(schemas, crd['schema'])['spec'])
+    cluster = {name: {'x': 1} for name in spec if name not in ('headGroupSpec', 'workerGroupSpecs')}
+    groups = {name: {name: {'x': 1} for name in fields(schemas, part) if name != 'template'}
+              for name, part in (('headGroupSpec', spec['headGroupSpec']), ('workerGroupSpecs', whole(schemas, spec['workerGroupSpecs'])['items']))}
+    groups['workerGroupSpecs']['groupName'] = 'gpu'
+    pod = fields(schemas, fields(schemas, fields(schemas, spec['headGroupSpec'])['template'])['spec'])
+    container = fields(schemas, whole(schemas, pod['containers'])['items'])
+    groups['headGroupSpec']['template'] = {'spec': {**{name: {'x': 1} for name in pod if name != 'containers'},
+                                                    'containers': [{name: {'x': 1} for name in container}]}}
+    manifest = {'apiVersion': 'ray.io/v1', 'kind': 'RayCluster', 'metadata': {'name': 'all'},
+                'spec': {**cluster, 'headGroupSpec': groups['headGroupSpec'], 'workerGroupSpecs': [groups['workerGroupSpecs']]}}
+    assert len(pod) > 30 and len(container) > 20 and len(cluster) > 10
+    _, document = convert(desk, json.dumps(manifest))
+    unknown = [key['key'] for key in document['keys'] if key['outcome'] == 'unknown' and 'unknown key' in key['reason']]
+    assert not [key for key in unknown if not key.endswith('.x')]
+
+
+def whole(schemas, part):
+    """A part of a schema, which may be shared by several."""
+    while '$ref' in part:
+        part = schemas['definitions'][part['$ref'].rsplit('/', 1)[1]]
+    return part
+
+
+def fields(schemas, part):
+    return whole(schemas, part)['properties']
+
+
+ODD = [None, True, False, 0, -1, 7.5, 10**12, '', 'text', 'a/b', [], {}, [[]], ['x'], [1, None], {'a': {'b': [1]}}, [{'x': 1}, 2]]
+
+
+def spoil(value, chance, rate):
+    """The same document with other values here and there."""
+    if chance.random() < rate:
+        return chance.choice(ODD)
+    if isinstance(value, dict):
+        return {key + ('x' if chance.random() < rate / 4 else ''): spoil(member, chance, rate) for key, member in value.items()}
+    if isinstance(value, list):
+        return [spoil(member, chance, rate) for member in value]
+    return value
+
+
+@pytest.mark.parametrize('part', range(3))
+def test_nothing_is_forgotten_in_odd_files(desk, part):
+    """Whatever is where something else should be: no crash, and everything is in the list."""
+    long = os.environ.get('RAYGPU_LONG')
+    for seed in range(part, 1500 if long else 60, 3):
+        chance = random.Random(seed)
+        name = FILES[seed % len(FILES)]
+        before = yaml.load(text_of(name), Loader=Words)
+        text = json.dumps(spoil(before, chance, 0.05))
+        desk.write('input.yaml', text)
+        result = desk.run('convert', 'input.yaml', '--json', code=None)
+        assert result.code in (0, 4), (seed, name, result)
+        document = result.json()
+        if 'keys' in document:
+            assert not list(forgotten(text, document)), (seed, name)
+            yaml.safe_load(document['spec'])
+        else:
+            assert document['diagnostics'], (seed, name)
+
+
+def refused(desk, text, code=4):
+    data = text if isinstance(text, bytes) else text.encode()
+    with open(desk.path('input.yaml'), 'wb') as f:
+        f.write(data)
+    result = desk.run('convert', 'input.yaml', code=code)
+    assert not result.out
+    return ' '.join(result.err.split())
+
+
+def test_files_that_are_not_ray_clusters(desk):
+    assert '[convert.not-a-cluster]' in refused(desk, 'a: 1\n')
+    assert '[convert.not-a-cluster]' in refused(desk, '- a\n')
+    assert '[convert.not-a-cluster]' in refused(desk, 'just text\n')
+    assert 'of another kind' in refused(desk, 'apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: x}\n')
+    assert 'describes no cluster' in refused(desk, 'apiVersion: ray.io/v1\nkind: RayJob\nmetadata: {name: x}\nspec: {entrypoint: a}\n')
+    assert 'already a spec' in refused(desk, (ROOT / 'examples/minimal.yaml').read_text(encoding='utf-8'))
+    assert '[yaml.empty]' in refused(desk, '')
+    assert '[yaml.several-documents]' in refused(desk, text_of('kube-minimal') + '---\n' + text_of('kube-minimal'))
+    assert '[file.unreadable]' in desk.run('convert', 'nothing.yaml', code=4).err
+    assert '[usage.missing-argument]' in desk.run('convert', code=4).err
+
+
+def test_hostile_files(desk):
+    start = 'cluster_name: x\nprovider: {type: aws, region: us-east-1}\nmetadata:\n'
+    assert '[yaml.too-deep]' in refused(desk, start + '  a: ' + '[' * 100 + ']' * 100 + '\n')
+    bomb = ''.join(f'  a{i}: &a{i} [{", ".join([f"*a{i - 1}"] * 9)}]\n' for i in range(1, 9))
+    assert '[yaml.alias-bomb]' in refused(desk, start + '  a0: &a0 [x, x, x]\n' + bomb)
+    assert '[yaml.unknown-anchor]' in refused(desk, start + '  a: &a [*a]\n')
+    assert '[yaml.not-utf8]' in refused(desk, b'\x7fELF\x02\x01\x00\xff\xfe' * 20)
+    assert '[file.too-large]' in refused(desk, start + '  a: ' + 'x' * (1 << 20) + '\n')
+    assert '[yaml.tag]' in refused(desk, start + '  a: !!python/object:os.system {}\n')
+    assert '[yaml.duplicate-key]' in refused(desk, start + '  a: 1\n  a: 2\n')
+    # many keys: each is in the list, and the diagnostics end
+    many = ''.join(f'key{i}: 1\n' for i in range(3000))
+    code, document = convert(desk, 'cluster_name: x\nprovider: {type: aws, region: us-east-1}\n' + many)
+    assert code == 0 and sum(key['outcome'] == 'unknown' for key in document['keys']) == 3000
+    assert len(document['diagnostics']) < 200
+    # comments cannot be left by what the file contains
+    _, document = convert(desk, 'cluster_name: x\nprovider: {type: aws, region: us-east-1}\n"evil\\nhead: {x: 1}\\n": 1\n'
+                                'available_node_types: {"a\\nb: 1": {resources: {}, node_config: {InstanceType: "x\\ny: 1"}}, '
+                                'c: {resources: {"k\\nl": 1}, node_config: {}}}\n')
+    loaded = yaml.safe_load(document['spec'])
+    assert set(loaded) == {'cluster', 'provider', 'ray', 'head', 'pools'} and 'x' not in loaded['head']
+
+
+def test_credentials_are_not_shown(desk):
+    for name, secret in (('gcp-credentials', 'SECRET-KEY-TEXT'),):
+        desk.write('input.yaml', text_of(name))
+        result = desk.run('convert', 'input.yaml')
+        assert secret not in result.out + result.err and 'contains no credentials' in ' '.join(result.err.split())
+        assert secret not in desk.run('convert', 'input.yaml', '--json').out
+    desk.write('one.yaml', 'cluster_name: x\nunknown: 1\n'
+               'provider: {type: aws, region: us-east-1, upscale: 1, aws_credentials: {aws_secret_access_key: HIDDEN}}\n')
+    result = desk.run('convert', 'one.yaml')
+    assert 'HIDDEN' not in result.out + result.err and 'one.yaml:3:' in result.err
+
+
+def test_out_and_standard_input(desk):
+    desk.write('input.yaml', text_of('aws-spot-limit'))
+    plain = desk.run('convert', 'input.yaml')
+    said = desk.run('convert', 'input.yaml', '--out', 'cluster.yaml').out
+    assert said.startswith('Wrote cluster.yaml: ') and desk.read('cluster.yaml') == plain.out
+    assert desk.run('convert', 'input.yaml', '--out', 'cluster.yaml', code=1).err.count('already exists') == 1
+    assert desk.read('cluster.yaml') == plain.out
+    piped = desk.run('convert', '-', stdin=text_of('aws-spot-limit'))
+    assert piped.out == plain.out and 'on <stdin>:' in piped.err
+
+
+@pytest.mark.parametrize('name', ['aws-minimal', 'aws-spot-limit', 'aws-old-ray', 'aws-files'])
+def test_the_result_can_be_planned(home, name):
+    home.write('input.yaml', text_of(name))
+    home.run('convert', 'input.yaml', '--out', 'cluster.yaml')
+    plan = home.run('plan', 'cluster.yaml', '--json').json()
+    spec = yaml.safe_load(home.read('cluster.yaml'))
+    nodes = 1 + sum(pool['nodes'] for pool in spec.get('pools', {}).values())
+    made = [change for change in plan['resource_changes'] if change['type'] == 'aws.instance']
+    assert len(made) == nodes and all(change['change']['actions'] == ['create'] for change in made)
+
+
+def test_the_result_can_be_applied(home):
+    home.write('input.yaml', text_of('aws-spot-limit'))
+    home.run('convert', 'input.yaml', '--out', 'cluster.yaml')
+    home.run('apply', 'cluster.yaml', '--auto-approve')
+    assert home.run('plan', 'cluster.yaml', '--detailed-exitcode').out.count('No changes.') == 1
