@@ -31,6 +31,7 @@ TABLE = [
     ('src/objects/', 'state'),
     ('src/state/', 'state'),
     ('src/seal/', 'state'),
+    ('src/convert/', 'command'),
     ('cmd/raygpu/state', 'state'),
     ('src/reach/', 'command'),
     ('src/refresh/', 'adopt'),

@@ -62,6 +62,13 @@ static bool write_new(Context *context, const char *path, const char *text)
 	return false;
 }
 
+static bool is_valid(Context *context, const char *path, const char *text, RgDiags *problems)
+{
+	g_autoptr(RgCluster) cluster =
+		rg_pipeline_validate_text(context->providers, path, text, problems);
+	return cluster != NULL;
+}
+
 static int convert_run(Context *context, const char *path, const char *out)
 {
 	context_open_providers(context);
@@ -69,19 +76,16 @@ static int convert_run(Context *context, const char *path, const char *out)
 		rg_convert_file(context->providers, path, context->diags);
 	if (!converted)
 		return rg_diags_exit_code(context->diags);
-	g_autofree char *place = g_strdup(out ? out : "SPEC");
+	const char *place = out ? out : "SPEC";
 	g_autoptr(RgDiags) problems = rg_diags_new();
 	g_autofree char *text = rg_converted_text(converted, problems);
-	g_autoptr(RgCluster) cluster =
-		rg_pipeline_validate_text(context->providers, place, text, problems);
+	bool valid = is_valid(context, place, text, problems);
 	/* with its problems above it, their lines change */
-	bool valid = cluster != NULL;
 	if (!valid) {
 		g_free(text);
 		text = rg_converted_text(converted, problems);
 		rg_diags_clear(problems);
-		g_autoptr(RgCluster) unused =
-			rg_pipeline_validate_text(context->providers, place, text, problems);
+		is_valid(context, place, text, problems);
 	}
 	rg_diags_take_all(context->diags, problems);
 	bool written = !out || write_new(context, out, text);

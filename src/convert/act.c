@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#define MOST_NODES 1000000000 /* more than a spec may have; their products fit */
+
 /* What the last words of a row do with the value. */
 
 /* Whether a row's word changes the value, and another says where it goes. */
@@ -161,7 +163,7 @@ static void put_count(Convert *convert, const ConvertAt *at, const json_t *value
 			convert, at->pointer, CONVERT_NONE, NULL, "it is not a number of nodes");
 		return;
 	}
-	int64_t number = json_integer_value(value);
+	int64_t number = MIN(json_integer_value(value), MOST_NODES);
 	if (!node) {
 		convert->max_workers = number;
 		convert_key(convert, at->pointer, CONVERT_NONE, NULL,
@@ -172,13 +174,13 @@ static void put_count(Convert *convert, const ConvertAt *at, const json_t *value
 	}
 	static const char *const names[] = {"min", "max", "count", "times"};
 	int64_t *const slots[] = {&node->min, &node->max, &node->count, &node->times};
-	char **const places[] = {&node->min_at, &node->max_at, &node->count_at, &node->times_at};
+	char **const keys[] = {&node->min_at, &node->max_at, &node->count_at, &node->times_at};
 	for (size_t i = 0; i < G_N_ELEMENTS(names); i++) {
 		if (!g_str_equal(which, names[i]))
 			continue;
 		*slots[i] = number;
-		g_free(*places[i]);
-		*places[i] = g_strdup(at->pointer);
+		g_free(*keys[i]);
+		*keys[i] = g_strdup(at->pointer);
 	}
 }
 

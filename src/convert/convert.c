@@ -119,7 +119,7 @@ static ConvertTable *table_of(Convert *convert, const char *module)
 	return text ? convert_table_new(name, text, len, convert->diags) : NULL;
 }
 
-/* The module whose table has a row for this path: "type/aws", "kind/RayCluster". */
+/* The module whose table has a row for this path: "type/NAME", "kind/RayCluster". */
 static bool find_module(Convert *convert, const char *group, const char *name)
 {
 	g_autofree char *path = g_strdup_printf("%s/%s", group, name);

@@ -9,7 +9,7 @@
 typedef struct {
 	char *text;    /* the spec */
 	json_t *keys;  /* [{key, line, column, outcome, to?, reason?}] in the order of the lines */
-	char *form;    /* "aws", or what the module calls it: "RayCluster" */
+	char *form;    /* Ray's name of the cloud, or the kind of the manifest */
 	char *cluster; /* its name */
 } RgConverted;
 void rg_converted_free(RgConverted *converted);

@@ -7,7 +7,7 @@
 
 /* ---- table.c: rows of a convert.csv */
 typedef struct {
-	const char *path; /* "node/node_config/Ebs/VolumeSize": without numbers of list items */
+	const char *path; /* "node/docker/worker_image": without numbers of list items */
 	const char *to;	  /* "node.disk.size"; empty: nothing */
 	const char *how, *note;
 } ConvertRule;

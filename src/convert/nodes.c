@@ -194,15 +194,16 @@ static void finish_counts(Convert *convert, ConvertNode *node)
 		fixed_nodes(convert, node);
 		return;
 	}
-	int64_t most = node->max >= 0 ? MAX(node->max, node->min) : node->min;
-	most = MIN(most, RG_CAP_NODES / node->times);
+	const json_int_t fewest = node->min * node->times;
+	const json_int_t limit = node->max >= 0 ? node->max : MAX(node->count, 1);
+	const json_int_t most = MAX(fewest, MIN(limit * node->times, RG_CAP_NODES));
+	if (node->max < 0)
+		convert_key(convert, node->pointer, CONVERT_CHANGED, "nodes",
+			"the file has no maximum for this pool; a spec states one in `nodes`");
 	const char *place = node->min_at   ? node->min_at
 			    : node->max_at ? node->max_at
 					   : node->pointer;
-	put_nodes(convert, node,
-		json_pack("{s:I, s:I}", "min", (json_int_t)(node->min * node->times), "max",
-			(json_int_t)(most * node->times)),
-		place);
+	put_nodes(convert, node, json_pack("{s:I, s:I}", "min", fewest, "max", most), place);
 	note_count(convert, node->max_at, CONVERT_DONE, NULL);
 	note_count(convert, node->count_at, CONVERT_SAME,
 		"Ray's autoscaler decides between the limits");

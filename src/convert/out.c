@@ -84,15 +84,17 @@ static bool says_same(const json_t *old, const json_t *value)
 
 bool convert_set_steps(Convert *convert, GStrv steps, json_t *value, const char *pointer)
 {
-	json_auto_t *given = value;
 	json_t *object = convert->spec;
 	size_t n = g_strv_length(steps);
 	for (size_t i = 0; i + 1 < n && object; i++)
 		object = descend(object, steps[i], steps[i + 1]);
 	const json_t *old = object ? json_object_get(object, steps[n - 1]) : NULL;
-	if (!object || (old && !json_is_null(old)))
-		return old && says_same(old, value);
-	json_object_set(object, steps[n - 1], value);
+	if (!object || (old && !json_is_null(old))) {
+		bool same = old && says_same(old, value);
+		json_decref(value);
+		return same;
+	}
+	json_object_set_new(object, steps[n - 1], value);
 	g_autofree char *at = convert_join(steps);
 	if (pointer) {
 		g_hash_table_replace(convert->origins, g_strdup(at), g_strdup(pointer));

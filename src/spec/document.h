@@ -35,7 +35,7 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(RgDocument, rg_document_free)
 
 void rg_document_spoil(RgDocument *document, const char *pointer);
 bool rg_document_is_spoiled(const RgDocument *document, const char *pointer);
-/* The file's ("-": standard input); NULL and diagnostics if it cannot be read. `what`: see above. */
+/* The file's ("-": standard input); NULL and diagnostics if it cannot be read. */
 RgDocument *rg_document_load_file(const char *path, const char *what, RgDiags *diags);
 /* "/pools/train/zones/1" as people write it: "pools.train.zones[1]"; `what` for "". g_free. */
 char *rg_spec_path(const RgDocument *document, const char *pointer);

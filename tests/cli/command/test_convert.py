@@ -277,3 +277,12 @@ def test_the_result_can_be_applied(home):
     home.run('convert', 'input.yaml', '--out', 'cluster.yaml')
     home.run('apply', 'cluster.yaml', '--auto-approve')
     assert home.run('plan', 'cluster.yaml', '--detailed-exitcode').out.count('No changes.') == 1
+
+
+def test_the_example_is_what_convert_writes(desk):
+    folder = ROOT / 'examples/from-ray'
+    desk.write('ray-cluster.yaml', (folder / 'ray-cluster.yaml').read_text(encoding='utf-8'))
+    out = desk.run('convert', 'ray-cluster.yaml').out
+    if os.environ.get('RAYGPU_UPDATE_GOLDEN'):
+        (folder / 'cluster.yaml').write_text(out, encoding='utf-8')
+    assert out == (folder / 'cluster.yaml').read_text(encoding='utf-8')
