@@ -21,10 +21,10 @@ static const Command commands[] = {
 		"that of the shell or COMMAND.",
 		cmd_connect},
 	{"convert", "FILE", "write a spec from a Ray cluster YAML or a RayCluster",
-		"FILE is the YAML of `ray up`, or a manifest of RayCluster, RayJob or RayService.\n"
-		"The spec goes to standard output. It lists each key that has no counterpart, "
-		"with\n"
-		"its line, the reason and what raygpu has instead. No network is used.",
+		"FILE is the YAML of `ray up`, or a manifest of RayCluster, RayJob or\n"
+		"RayService. The spec goes to standard output. It lists each key without a\n"
+		"counterpart, with its line, the reason and what raygpu has instead. No network\n"
+		"is used.",
 		cmd_convert},
 	{"cost", "[SPEC | CLUSTER]", "show what clusters cost now and have cost so far",
 		"From the state alone, at the prices of each node's creation. Without an\n"

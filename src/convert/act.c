@@ -174,13 +174,13 @@ static void put_count(Convert *convert, const ConvertAt *at, const json_t *value
 	}
 	static const char *const names[] = {"min", "max", "count", "times"};
 	int64_t *const slots[] = {&node->min, &node->max, &node->count, &node->times};
-	char **const keys[] = {&node->min_at, &node->max_at, &node->count_at, &node->times_at};
+	char **const slots_at[] = {&node->min_at, &node->max_at, &node->count_at, &node->times_at};
 	for (size_t i = 0; i < G_N_ELEMENTS(names); i++) {
 		if (!g_str_equal(which, names[i]))
 			continue;
 		*slots[i] = number;
-		g_free(*keys[i]);
-		*keys[i] = g_strdup(at->pointer);
+		g_free(*slots_at[i]);
+		*slots_at[i] = g_strdup(at->pointer);
 	}
 }
 
