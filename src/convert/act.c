@@ -167,20 +167,26 @@ static void put_count(Convert *convert, const ConvertAt *at, const json_t *value
 	if (!node) {
 		convert->max_workers = number;
 		convert_key(convert, at->pointer, CONVERT_NONE, NULL,
-			"`nodes` of each pool is the number; `policy: {max_nodes: N}` limits all "
-			"of "
-			"them together");
+			"`nodes` of each pool is the number; `policy: {max_nodes: N}` limits "
+			"all of them together");
 		return;
 	}
-	static const char *const names[] = {"min", "max", "count", "times"};
-	int64_t *const slots[] = {&node->min, &node->max, &node->count, &node->times};
-	char **const slots_at[] = {&node->min_at, &node->max_at, &node->count_at, &node->times_at};
-	for (size_t i = 0; i < G_N_ELEMENTS(names); i++) {
-		if (!g_str_equal(which, names[i]))
+	const struct {
+		const char *name;
+		int64_t *number;
+		char **pointer;
+	} slots[] = {
+		{"min", &node->min, &node->min_at},
+		{"max", &node->max, &node->max_at},
+		{"count", &node->count, &node->count_at},
+		{"times", &node->times, &node->times_at},
+	};
+	for (size_t i = 0; i < G_N_ELEMENTS(slots); i++) {
+		if (!g_str_equal(which, slots[i].name))
 			continue;
-		*slots[i] = number;
-		g_free(*slots_at[i]);
-		*slots_at[i] = g_strdup(at->pointer);
+		*slots[i].number = number;
+		g_free(*slots[i].pointer);
+		*slots[i].pointer = g_strdup(at->pointer);
 	}
 }
 
