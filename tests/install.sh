@@ -3,7 +3,7 @@
 # usage: tests/install.sh [build | test]   (test: also what only the tests need)
 set -eu
 build="gcc libc6-dev meson ninja-build pkg-config python3 ca-certificates curl scdoc
-  libglib2.0-dev libyaml-dev libjansson-dev libcurl4-openssl-dev libpq-dev libsqlite3-dev libgit2-dev
+  libglib2.0-dev libyaml-dev libjansson-dev libcurl4-openssl-dev libpq-dev libsqlite3-dev libgit2-dev libarchive-dev
   libssl-dev libxml2-dev libmicrohttpd-dev libcsv-dev libglpk-dev zlib1g-dev libxxhash-dev libsodium-dev git"
 test="ccache g++ clang clang-tidy libclang-rt-14-dev cppcheck valgrind python3-pytest python3-pytest-xdist python3-jsonschema
   python3-yaml awscli cloud-init shellcheck json-schema-test-suite debootstrap faketime clang-format openssl groff zsh fish

@@ -20,6 +20,7 @@ TABLE = [
     ('providers/', 'module'),
     ('tests/kube/', 'kube'),
     ('src/http/', 'apply/test_failures.py'),
+    ('src/archive/', 'command'),
     ('src/git/', 'spec'),
     ('src/spec/', 'spec'),
     ('src/specs/', 'spec'),

@@ -1,60 +1,29 @@
 #include "turn.h"
 #include "base/words.h"
-#include <poll.h>
-#include <stdio.h>
-#include <unistd.h>
 
 /* apply and destroy: selects the clusters, asks, and processes one after the other. */
 
-/* A thread counts signals, so reading must not block Ctrl-C. */
-static bool read_line(char *line, int size)
-{
-	struct pollfd input = {.fd = STDIN_FILENO, .events = POLLIN};
-	while (!signals_came(NULL)) {
-		if (poll(&input, 1, 100) > 0)
-			return fgets(line, size, stdin) != NULL;
-	}
-	return false;
-}
-
-static void put_question(bool destroy, bool several, size_t n)
+static char *question_of(bool destroy, bool several, size_t n)
 {
 	g_autofree char *where =
 		several ? g_strdup_printf(" in %zu cluster%s", n, n == 1 ? "" : "s") : g_strdup("");
-	fflush(stdout);
 	if (destroy)
-		fprintf(stderr,
+		return g_strdup_printf(
 			"\nDo you really want to destroy all of this%s?\n  There is no undo. Only "
 			"'yes' will be accepted to confirm.\n\n  Enter a value: ",
 			where);
-	else
-		fprintf(stderr,
-			"\nDo you want to perform these actions%s?\n  raygpu will perform the "
-			"actions described above.\n  Only 'yes' will be accepted to approve.\n\n"
-			"  Enter a value: ",
-			where);
+	return g_strdup_printf(
+		"\nDo you want to perform these actions%s?\n  raygpu will perform the "
+		"actions described above.\n  Only 'yes' will be accepted to approve.\n\n"
+		"  Enter a value: ",
+		where);
 }
 
-/* Terraform's question: only the complete word counts. */
 static bool ask(Context *context, const ApplyOptions *options, size_t n)
 {
-	if (!isatty(STDIN_FILENO)) {
-		RgDiag *diag = rg_diags_error(context->diags, "apply.no-terminal",
-			"cannot ask for approval: no terminal");
-		rg_diag_hint(diag, "use --auto-approve, or save a plan with `raygpu plan --out "
-				   "FILE` and apply it");
-		return false;
-	}
-	put_question(options->destroy, options->several, n);
-	char line[64] = "";
-	if (!read_line(line, sizeof(line)) || !g_str_equal(g_strstrip(line), "yes")) {
-		fputs("\n", stderr);
-		rg_diags_error(context->diags, "apply.declined", "%s cancelled",
-			options->destroy ? "destroy" : "apply");
-		return false;
-	}
-	fputs("\n", stderr);
-	return true;
+	g_autofree char *question = question_of(options->destroy, options->several, n);
+	return confirm(context, question, options->destroy ? "destroy" : "apply",
+		"use --auto-approve, or save a plan with `raygpu plan --out FILE` and apply it");
 }
 
 /* ---- arguments -> turns */

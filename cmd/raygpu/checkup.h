@@ -21,6 +21,7 @@ typedef struct {
 	json_t *skipped;  /* array: areas that could not be checked, and why */
 	GHashTable *told; /* char*: findings of several checks appear once */
 	int exit_code;	  /* of the first error */
+	json_t *plan;	  /* that was made; NULL: none */
 	DoctorSeen seen;
 } Doctor;
 

@@ -30,6 +30,7 @@ typedef struct Context {
 	char *key_text, *old_key_text; /* of the environment; locked memory, until they are read */
 	RgKeys *keys;		       /* of sealed secrets in the state; NULL: none */
 	bool no_keys;		       /* do without them */
+	bool redacts_keys;	       /* their texts are registered with rg_redact_add */
 	RgProgress *progress;	       /* of a running apply */
 	bool told_old_place;	       /* of the state */
 	bool state_unknown;	       /* the project file, which may name it, has faults */
@@ -116,6 +117,8 @@ const RgObjectStores *context_stores(Context *context);
 /* keys.c: takes the keys of sealed secrets out of the environment. */
 void keys_take(Context *context);
 void keys_clear(Context *context);
+/* Registers them, and those that are read later, with rg_redact_add. */
+void keys_redact(Context *context);
 /* The store seals and opens with them. */
 bool keys_give(Context *context, RgStoreMode mode, RgStore *store);
 
@@ -152,6 +155,10 @@ void status_retry(
 /* rg_store_set_waiting: in CI logs too */
 void status_lock(void *data, const char *cluster, const char *holder);
 void status_clear(Context *context);
+
+/* confirm.c: whether the user answers "yes"; else a diagnostic: `what` was cancelled, or, without a
+ * terminal, what to do `otherwise`. */
+bool confirm(Context *context, const char *question, const char *what, const char *otherwise);
 
 /* guards.c: out of memory, limits on files, core files; called first */
 void guards_start(void);
@@ -293,6 +300,7 @@ int cmd_completion(Context *context, int argc, char **argv);
 int cmd_connect(Context *context, int argc, char **argv);
 int cmd_convert(Context *context, int argc, char **argv);
 int cmd_cost(Context *context, int argc, char **argv);
+int cmd_debug_bundle(Context *context, int argc, char **argv);
 int cmd_destroy(Context *context, int argc, char **argv);
 int cmd_doctor(Context *context, int argc, char **argv);
 int cmd_drift(Context *context, int argc, char **argv);

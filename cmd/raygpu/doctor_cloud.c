@@ -183,6 +183,8 @@ static void check_plan(Doctor *doctor)
 		hint_policy(doctor, pass, found);
 	doctor_take_by_code(doctor, "plan", found);
 	if (planned)
+		doctor->plan = rg_plan_to_json(pass->plan);
+	if (planned)
 		report_plan(doctor, pass);
 	else
 		doctor_skip(doctor, "no plan could be made", of_plan);

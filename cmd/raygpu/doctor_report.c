@@ -46,6 +46,7 @@ void doctor_clear(Doctor *doctor)
 {
 	json_decref(doctor->checks);
 	json_decref(doctor->skipped);
+	json_decref(doctor->plan);
 	g_hash_table_unref(doctor->told);
 	g_hash_table_unref(doctor->seen.servers);
 	pthread_mutex_destroy(&doctor->seen.lock);

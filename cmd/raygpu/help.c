@@ -65,7 +65,7 @@ void print_program_help(void)
 		"Usage: raygpu [-C DIR] COMMAND [OPTIONS] [ARGUMENTS]\n\n"
 		"Plans, applies and checks Ray clusters with mixed GPUs.\n\nCommands:\n");
 	for (const Command *command = commands_get(); command->name; command++)
-		help_add_row(text, command->name, 13, command->summary);
+		help_add_row(text, command->name, 16, command->summary);
 	g_string_append(text,
 		"\n`raygpu COMMAND -h` lists the options of a command. Manual pages: raygpu(1),\n"
 		"raygpu-spec(5), raygpu-diagnostics(7).\n"

@@ -1,4 +1,5 @@
 #include "command.h"
+#include "base/redact.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -141,6 +142,21 @@ static bool current_text(Context *context, RgStoreMode mode, char **text, const 
 	return *text != NULL;
 }
 
+/* A text may have several keys. */
+static void redact(const char *text)
+{
+	g_auto(GStrv) words = g_strsplit_set(text ? text : "", " \t\r\n,", -1);
+	for (guint i = 0; words[i]; i++)
+		rg_redact_add(words[i], strlen(words[i]));
+}
+
+void keys_redact(Context *context)
+{
+	context->redacts_keys = true;
+	redact(context->key_text);
+	redact(context->old_key_text);
+}
+
 static bool read_keys(Context *context, RgStoreMode mode)
 {
 	const char *from = NULL;
@@ -149,6 +165,8 @@ static bool read_keys(Context *context, RgStoreMode mode)
 		return false;
 	g_autoptr(RgKeys) keys = rg_keys_new();
 	char *old = context->old_key_text;
+	if (context->redacts_keys)
+		redact(text);
 	bool ok = (!text || rg_keys_add(keys, text, from, false, context->diags)) &&
 		  (!old || !*old || rg_keys_add(keys, old, KEY_OLD, true, context->diags));
 	rg_secret_free(text);

@@ -30,6 +30,11 @@ static const Command commands[] = {
 		"From the state alone, at the prices of each node's creation. Without an\n"
 		"argument: all clusters of the state.",
 		cmd_cost},
+	{"debug-bundle", "[SPEC]", "collect what explains a failed run in one archive",
+		"Spec, plan, log, state, versions and what `raygpu doctor` finds, without "
+		"secrets.\n"
+		"With --trace FILE of the failed run, also that. Shows the list first, and asks.",
+		cmd_debug_bundle},
 	{"destroy", "[SPEC...]", "destroy a cluster", NULL, cmd_destroy},
 	{"doctor", "[SPEC]", "find what would stop a plan or an apply, and what to do about it",
 		"Reads only. Without SPEC: cluster.yaml in this folder, else what can be seen\n"

@@ -42,16 +42,16 @@ def man_options():
         if head == 'All commands:':
             group = commands()
         elif head.endswith(':') and not block.startswith('*-'):
-            group = {w.split()[0] for w in re.findall(r'\*([a-z ]+)\*', head)}
+            group = {w.split()[0] for w in re.findall(r'\*([a-z -]+)\*', head)}
         else:
-            named = {w.split()[0] for w in re.findall(r'\*([a-z ]+)\*', block)} & commands()
+            named = {w.split()[0] for w in re.findall(r'\*([a-z][a-z -]+)\*', block)} & commands()
             for option in re.findall(r'\*(--[a-z-]+)\*', head):
                 found.setdefault(option, set()).update(group | {f'?{n}' for n in named})
     return found
 
 
 def test_help_and_man_name_the_same_commands():
-    told = set(re.findall(r'^\*raygpu ([a-z]+)', man().split('\n# COMMANDS\n')[1].split('\n# ')[0], re.M))
+    told = set(re.findall(r'^\*raygpu ([a-z-]+)', man().split('\n# COMMANDS\n')[1].split('\n# ')[0], re.M))
     assert told == commands()
 
 
