@@ -31,9 +31,9 @@ static const Command commands[] = {
 		"argument: all clusters of the state.",
 		cmd_cost},
 	{"debug-bundle", "[SPEC]", "collect what explains a failed run in one archive",
-		"Spec, plan, log, state, versions and what `raygpu doctor` finds, without "
-		"secrets.\n"
-		"With --trace FILE of the failed run, also that. Shows the list first, and asks.",
+		"Spec, plan, log, state, versions and what `raygpu doctor` finds, without\n"
+		"secrets; with --trace FILE of the failed run, also that. Shows the list first,\n"
+		"and asks.",
 		cmd_debug_bundle},
 	{"destroy", "[SPEC...]", "destroy a cluster", NULL, cmd_destroy},
 	{"doctor", "[SPEC]", "find what would stop a plan or an apply, and what to do about it",
