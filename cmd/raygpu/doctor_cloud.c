@@ -182,8 +182,7 @@ static void check_plan(Doctor *doctor)
 	if (pass)
 		hint_policy(doctor, pass, found);
 	doctor_take_by_code(doctor, "plan", found);
-	if (planned)
-		doctor->plan = rg_plan_to_json(pass->plan);
+	doctor->plan = planned ? rg_plan_to_json(pass->plan) : NULL;
 	if (planned)
 		report_plan(doctor, pass);
 	else

@@ -159,7 +159,7 @@ def test_man_page_and_help_tell_the_same_formats():
 
 def test_man_page_tells_every_command():
     page = read('man/raygpu.1.scd')
-    assert {name for name in re.findall(r'^\*raygpu (\w+)', page, re.M)} == set(commands())
+    assert {name for name in re.findall(r'^\*raygpu ([\w-]+)', page, re.M)} == set(commands())
 
 
 def test_exit_codes_are_told_alike():
@@ -197,7 +197,7 @@ def test_readme_shows_commands_and_options_that_exist():
 
 
 def test_readme_tells_every_command():
-    table = set(re.findall(r'^\| `raygpu (\w+)', read('README.md'), re.M))
+    table = set(re.findall(r'^\| `raygpu ([\w-]+)', read('README.md'), re.M))
     assert table == set(commands())
 
 
