@@ -25,7 +25,7 @@ def help_of(*command):
 def commands():
     """Those of `raygpu -h`."""
     listed = re.search(r'^Commands:\n((?:  .*\n)+)', help_of(), re.M).group(1)
-    return re.findall(r'^  (\w+) ', listed, re.M)
+    return re.findall(r'^  ([\w-]+) ', listed, re.M)
 
 
 def options_of_help(command):
@@ -41,7 +41,7 @@ def options_of_man():
         if line == 'All commands:':
             group = list(found)
         elif re.fullmatch(r'\*[a-z].*:', line):
-            group = re.findall(r'\*([a-z]+)[a-z ]*\*', line)
+            group = re.findall(r'\*([a-z-]+)[a-z ]*\*', line)
         elif line.startswith('*-'):
             for name in re.findall(r'\*(--[a-z-]+)\*', line):
                 for command in group:
