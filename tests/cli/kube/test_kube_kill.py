@@ -8,10 +8,12 @@ import pytest
 from controllers import Controllers
 from kube_spec import spec
 from kuberay import KubeRay
+from kueue import Kueue
 from mig import CONFIG, STATE
 from test_kube_nodes import SLICES, a100, cut, labels, manager, marks  # noqa: F401  pylint: disable=unused-import
 
-STEP = int(os.environ.get('RAYGPU_KILL_STEP', '1' if os.environ.get('RAYGPU_LONG') else '12'))
+LONG = os.environ.get('RAYGPU_LONG')
+STEP = int(os.environ.get('RAYGPU_KILL_STEP', '1' if LONG else '12'))
 
 
 def killed(cluster, home, when, number, command='apply'):
@@ -54,7 +56,7 @@ def test_at_each_request(cluster, world, home, when):
     assert kills
 
 
-@pytest.mark.parametrize('when', ['before', 'after'])
+@pytest.mark.parametrize('when', ['before', 'after'] if LONG else ['after'])
 def test_at_each_request_of_an_update(cluster, world, home, when):
     """A changed template, a larger pool and a new one; then back, which the next kill interrupts in turn."""
     versions = spec({'train': 2, 'serve': 1}), spec({'train': 3, 'serve': 1, 'more': 1}, env={'serve': 'A: b'})
@@ -75,6 +77,29 @@ def test_at_each_request_of_an_update(cluster, world, home, when):
         world.settle()
         home.run('drift', 'cluster.yaml')
     assert kills > 1
+
+
+QUEUE = 'queue: {name: team, cluster_queue: all, quotas: {cpu: 100, memory: 500Gi, gpus: {T4: 8}}, priority: {name: research, value: 7}}'
+KINDS = {'RayCluster': 1, 'Secret': 1, 'RayJob': 1, 'LocalQueue': 1, 'ClusterQueue': 1, 'ResourceFlavor': 2, 'WorkloadPriorityClass': 1}
+
+
+@pytest.mark.skipif(not LONG, reason='a minute: only with --long')
+@pytest.mark.parametrize('when', ['before', 'after'])
+def test_at_each_request_with_a_queue(queues, nodes, home, when):
+    """Also Kueue's objects and a job are there once after the next apply, and none after destroy."""
+    home.write('cluster.yaml', spec({'train': 2}, provider=QUEUE, extra='jobs: {one: {entrypoint: python one.py}}\n'))
+    kills = number = 0
+    with Controllers(queues, nodes, KubeRay(), Kueue()) as world:
+        while killed(queues, home, when, number):
+            kills += 1
+            number += STEP
+            home.apply()
+            world.settle()
+            assert {kind: len(queues.list(kind)) for kind in KINDS} == KINDS
+            home.run('plan', 'cluster.yaml', '--detailed-exitcode')
+            home.run('destroy', 'cluster.yaml', '--auto-approve')
+            assert {kind: len(queues.list(kind)) for kind in KINDS} == dict.fromkeys(KINDS, 0)
+    assert kills
 
 
 def test_while_it_waits_for_pods(cluster, nodes, home):
@@ -133,7 +158,7 @@ def uncut(cluster, manager):  # noqa: F811
 
 
 @pytest.mark.parametrize('killing, when', [('first', 'before'), ('changed', 'after'), ('dropped', 'before'), ('destroy', 'after')] + (
-    [('first', 'after'), ('changed', 'before'), ('dropped', 'after'), ('destroy', 'before')] if os.environ.get('RAYGPU_LONG') else []))
+    [('first', 'after'), ('changed', 'before'), ('dropped', 'after'), ('destroy', 'before')] if LONG else []))
 def test_at_each_request_of_managed_nodes(cluster, manager, home, killing, when):  # noqa: F811
     """Nodes that are cut for the first time and again, and given back: the next run completes it, whatever it was."""
     kills = number = 0
