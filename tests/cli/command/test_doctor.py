@@ -82,9 +82,11 @@ def late_server(port, seconds):
     with http.server.ThreadingHTTPServer(('127.0.0.1', 0), Handler) as server:
         thread = threading.Thread(target=server.serve_forever)
         thread.start()
-        yield server.server_address[1]
-        server.shutdown()
-        thread.join()
+        try:
+            yield server.server_address[1]
+        finally:
+            server.shutdown()
+            thread.join()
 
 
 @contextlib.contextmanager
@@ -107,6 +109,7 @@ def killed_apply(home, sim):  # noqa: F811
         with contextlib.suppress(sqlite3.OperationalError), \
                 contextlib.closing(sqlite3.connect(f'file:{home.state}?mode=ro', uri=True)) as db:
             rows = db.execute('SELECT 1 FROM locks').fetchall()
+        time.sleep(0.02)
     process.kill()
     process.communicate()
     sim.knobs(latency_ms=0)
