@@ -92,7 +92,7 @@ static int convert_run(Context *context, const char *path, const char *out)
 	if (context->json)
 		print_document(context, converted, text, out, valid);
 	else if (!out)
-		out_script(text);
+		out_text(text);
 	else if (written)
 		print_summary(converted, out);
 	int code = rg_diags_exit_code(context->diags);

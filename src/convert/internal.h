@@ -138,6 +138,9 @@ GStrv convert_below_node(const ConvertNode *node, char *const *steps);
 /* "line 12: region" */
 char *convert_comment(const Convert *convert, const char *pointer);
 unsigned convert_line(const Convert *convert, const char *pointer);
+/* `text` without line ends and control characters. g_free. */
+char *convert_one_line(const char *text);
+/* A comment at a value of the spec; takes it over. */
 void convert_say(Convert *convert, const char *spec_pointer, char *comment);
 
 /* value.c: the value after the words of a row that transform it; NULL: it has another form. A new

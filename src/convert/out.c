@@ -28,14 +28,26 @@ char *convert_comment(const Convert *convert, const char *pointer)
 		"line %u%s%s", convert_line(convert, pointer), item ? "" : ": ", item ? "" : key);
 }
 
+/* YAML readers end a line, and a comment, at these too. */
+static bool ends_line(gunichar c)
+{
+	return g_unichar_iscntrl(c) || c == 0x2028 || c == 0x2029;
+}
+
+char *convert_one_line(const char *text)
+{
+	GString *line = g_string_new(NULL);
+	for (; *text; text += g_utf8_skip[(guchar)*text]) {
+		gunichar c = g_utf8_get_char(text);
+		g_string_append_unichar(line, ends_line(c) ? ' ' : c);
+	}
+	return g_string_free(line, FALSE);
+}
+
 void convert_say(Convert *convert, const char *spec_pointer, char *comment)
 {
-	/* a line of its own would end the comment */
-	for (char *at = comment; *at; at++) {
-		if (g_ascii_iscntrl(*at))
-			*at = ' ';
-	}
-	g_hash_table_replace(convert->comments, g_strdup(spec_pointer), comment);
+	g_hash_table_replace(convert->comments, g_strdup(spec_pointer), convert_one_line(comment));
+	g_free(comment);
 }
 
 void convert_key(Convert *convert, const char *pointer, ConvertOutcome outcome, const char *to,

@@ -5,7 +5,6 @@
 
 /* The result as a file: comments above, and below a list of the keys that are not in it. */
 
-/* A comment line with no character that could end it. */
 static void add_line(GString *text, const char *format, ...) G_GNUC_PRINTF(2, 3);
 static void add_line(GString *text, const char *format, ...)
 {
@@ -13,11 +12,8 @@ static void add_line(GString *text, const char *format, ...)
 	va_start(arguments, format);
 	g_autofree char *line = g_strdup_vprintf(format, arguments);
 	va_end(arguments);
-	for (char *at = line; *at; at++) {
-		if (g_ascii_iscntrl(*at))
-			*at = ' ';
-	}
-	g_string_append_printf(text, "# %s\n", line);
+	g_autofree char *one = convert_one_line(line);
+	g_string_append_printf(text, "# %s\n", one);
 }
 
 static void add_keys(GString *text, const json_t *keys, const char *outcome, const char *title)

@@ -32,10 +32,21 @@ static void emit_text(yaml_emitter_t *yaml, const char *text, bool quote)
 	emit(yaml, &event);
 }
 
+/* Characters at which some YAML readers end a line, and control characters. */
+static bool has_ends(const char *text)
+{
+	for (; *text; text += g_utf8_skip[(guchar)*text]) {
+		gunichar c = g_utf8_get_char(text);
+		if (g_unichar_iscntrl(c) || c == 0x2028 || c == 0x2029)
+			return true;
+	}
+	return false;
+}
+
 static void emit_string(yaml_emitter_t *yaml, const char *text)
 {
 	json_auto_t *value = NULL;
-	bool plain = rg_scalar_resolve(text, &value) == RG_SCALAR_TEXT && !strpbrk(text, "\r\n\t");
+	bool plain = rg_scalar_resolve(text, &value) == RG_SCALAR_TEXT && !has_ends(text);
 	emit_text(yaml, text, !plain);
 }
 
