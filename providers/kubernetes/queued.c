@@ -74,7 +74,9 @@ bool kube_queued_tell(const KubeCall *call, const json_t *cluster, const char *a
 	const struct rgp_diag diag = {.size = sizeof diag,
 		.severity = 2,
 		.summary = summary,
-		.hint = "Kueue starts it when its turn comes; `raygpu plan` shows its state",
+		.hint = "Kueue starts it when its turn comes; until then, `raygpu plan` says what "
+			"it "
+			"waits for",
 		.address = address};
 	call->talk.host->diag(call->talk.call, &diag);
 	return true;
