@@ -80,6 +80,25 @@ static json_t *number(const char *text)
 	return *text && *end == '\0' ? json_real(real) : NULL;
 }
 
+/* The mapping in a text, which may be quoted once more: "\"{\\\"a\\\": 1}\"". */
+static json_t *mapping_in(const char *text)
+{
+	json_t *value = json_string(text);
+	for (unsigned i = 0; i < 2 && json_is_string(value); i++) {
+		g_autoptr(RgDiags) unused = rg_diags_new(); /* NULL says it */
+		const char *inner = json_string_value(value);
+		g_autoptr(RgDocument) document =
+			rg_document_load("text", inner, strlen(inner), unused);
+		json_decref(value);
+		bool fine = document && !rg_diags_has_errors(unused);
+		value = fine ? json_incref(document->value) : NULL;
+	}
+	if (json_is_object(value))
+		return value;
+	json_decref(value);
+	return NULL;
+}
+
 static json_t *transform(Convert *convert, const json_t *value, const char *const *words)
 {
 	if (g_str_equal(words[0], "split"))
@@ -93,6 +112,8 @@ static json_t *transform(Convert *convert, const json_t *value, const char *cons
 		return NULL;
 	if (g_str_equal(words[0], "number"))
 		return number(text);
+	if (g_str_equal(words[0], "yaml"))
+		return mapping_in(text);
 	if (g_str_equal(words[0], "text"))
 		return json_string(text);
 	if (g_str_equal(words[0], "word"))
