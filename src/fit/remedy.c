@@ -56,10 +56,12 @@ void rg_remedy_try_pools(RgRemedy *remedy, const RgTrial *given,
 		RgTrial trial = *given;
 		trial.grows = p;
 		trial.price = rg_remedy_price(remedy, shape->type, shape->is_spot);
+		bool known = trial.price != RG_MONEY_UNKNOWN;
 		/* a reservation has no more nodes than were reserved */
-		if (shape->pool->market.reservation || trial.price == RG_MONEY_UNKNOWN ||
+		if (shape->pool->market.reservation || known == remedy->unpriced ||
 			!rg_remedy_admits(remedy, shape))
 			continue;
+		trial.price = known ? trial.price : 1;
 		json_t *change = rg_remedy_change(shape, shape->pool->name);
 		rg_remedy_offer(remedy, &trial, mark ? mark(change, data) : change);
 	}
@@ -98,6 +100,11 @@ json_t *rg_fit_remedy(const RgFitAsk *ask)
 	}
 	if (!free && !remedy.workload->pools)
 		rg_remedy_try_types(&remedy);
+	if (!remedy.best) {
+		remedy.unpriced = true;
+		remedy.steps = MOST_STEPS;
+		rg_remedy_try_pools(&remedy, &same, NULL, NULL);
+	}
 	if (remedy.shapes.mig != mig)
 		rg_mig_free(remedy.shapes.mig);
 	return remedy.best;

@@ -113,7 +113,7 @@ void rg_remedy_offer(RgRemedy *remedy, const RgTrial *trial, json_t *change)
 	uint64_t nodes = 0;
 	bool enough = count_nodes(remedy, trial, &nodes);
 	int64_t cost = trial->price * (int64_t)nodes;
-	int64_t over = cost > 0 ? MAX(cost - budget_of(remedy, trial), 0) : 0;
+	int64_t over = cost > 0 && !remedy->unpriced ? MAX(cost - budget_of(remedy, trial), 0) : 0;
 	bool worse = remedy->best && (over > 0) >= (remedy->best_over > 0) &&
 		     ((over > 0) > (remedy->best_over > 0) || cost >= remedy->best_cost);
 	if (!enough || worse) {
@@ -122,7 +122,8 @@ void rg_remedy_offer(RgRemedy *remedy, const RgTrial *trial, json_t *change)
 	}
 	json_decref(remedy->best);
 	json_object_set_new(change, "nodes", json_integer((json_int_t)nodes));
-	json_object_set_new(change, "microusd_hour", json_integer(cost));
+	json_object_set_new(
+		change, "microusd_hour", remedy->unpriced ? json_null() : json_integer(cost));
 	json_object_set_new(change, "over_budget_microusd_hour", json_integer(over));
 	remedy->best = change;
 	remedy->best_cost = cost;

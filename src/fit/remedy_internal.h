@@ -17,6 +17,7 @@ typedef struct {
 	unsigned steps;	    /* of placement that are left; without any the best so far counts */
 	json_t *best;
 	int64_t best_cost, best_over; /* the latter: above the budgets */
+	bool unpriced; /* only pools without a known price; the cost is the number of nodes */
 } RgRemedy;
 
 /* A changed cluster. */

@@ -33,7 +33,8 @@ char *rg_fit_remedy_text(const json_t *remedy)
 	int64_t over = rg_json_int(remedy, "over_budget_microusd_hour", 0);
 	g_autofree char *excess = rg_money_format(over);
 	const char *plural = nodes == 1 ? "" : "s";
-	g_autoptr(GString) text = g_string_new("cheapest: ");
+	bool priced = json_is_integer(json_object_get(remedy, "microusd_hour"));
+	g_autoptr(GString) text = g_string_new(priced ? "cheapest: " : "");
 	if (json_is_number(part))
 		g_string_append_printf(text,
 			"`gpus: %.4g` for the workload, which then shares GPUs%s",
@@ -56,8 +57,10 @@ char *rg_fit_remedy_text(const json_t *remedy)
 		g_string_append_printf(text, ", share: {mig: %s}", mig);
 	add_map(text, "labels", json_object_get(remedy, "labels"));
 	add_map(text, "resources", json_object_get(remedy, "resources"));
-	if (nodes > 0)
+	if (nodes > 0 && priced)
 		g_string_append_printf(text, ", %s per hour", cost);
+	if (!priced)
+		g_string_append(text, "; no price is known");
 	if (over > 0)
 		g_string_append_printf(text, ", %s above the budget", excess);
 	return g_strdup(text->str);

@@ -497,6 +497,23 @@ def test_remedies_have_the_market_the_labels_and_the_resources(home):
     assert 'labels: {tier: gold}, resources: {licence: 1}' in ' '.join(hint.split())
 
 
+def test_without_prices_more_nodes_of_a_pool_are_a_remedy(home):
+    """On Kubernetes no price is known; in some regions none of a type. Fewest nodes first."""
+    def spec(nodes):
+        return (HEAD % ('2.52.0', f'  a: {{accelerators: "T4:1", nodes: {nodes}}}\n  b: {{accelerators: "T4:4", nodes: 1}}',
+                        '  w: {gpus: 1, replicas: 14}')).replace(
+            '{name: aws, region: us-east-1}', '{name: kubernetes}').replace('m5.2xlarge', 'cpu')
+    home.write('c.yaml', spec(2))
+    run = home.run('fit', 'c.yaml', '--json').json()
+    jsonschema.Draft202012Validator(SCHEMA).validate(run)
+    remedy = run['workloads'][0]['remedy']
+    assert (remedy['pool'], remedy['nodes'], remedy['microusd_hour']) == ('b', 2, None)
+    hint = ' '.join(home.run('fit', 'c.yaml').err.split())
+    assert 'hint: 2 more nodes of pool b (T4:4); no price is known' in hint
+    home.write('c.yaml', spec(2).replace('nodes: 1}', 'nodes: 3}'))
+    assert home.run('fit', 'c.yaml', '--json').json()['workloads'][0]['verdict'] == 'fits'
+
+
 def test_slices_and_fractions_where_they_cost_less(home):
     notebooks = '{gpus: 1, gpu_memory: 5GB, replicas: 40}'
     remedy = remedy_of(home, T4, notebooks)
