@@ -36,6 +36,7 @@ class Proxy:
     def __init__(self, port, writes=WRITES):
         self.port, self.writes = port, writes
         self.delay_s = self.cut = self.cuts = self.sent = self.received = 0
+        self.reads = 0  # requests of HTTP that do not write
         self.at = None  # (n, after): kill before the n-th write is forwarded, or when its answer is there
         self.count = 0
         self.hit = False
@@ -75,6 +76,7 @@ class Proxy:
         """False: it does not arrive."""
         with self.lock:
             self.sent += len(data)
+            self.reads += data.startswith(b'GET ')
             if not line.begins_write(data):
                 return True
             line.wrote.set()
