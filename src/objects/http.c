@@ -115,20 +115,32 @@ static int ask(HttpPlace *place, const Ask *ask, json_t **answer, RgDiags *diags
 	return status;
 }
 
+static const char *hint_of(int status)
+{
+	switch (status) {
+	case 401:
+	case 403:
+		return "give user and password in TF_HTTP_USERNAME and TF_HTTP_PASSWORD";
+	case 413:
+		return "let the server accept larger documents; nothing recorded is lost";
+	case 507:
+		return "free some disk space on the server; nothing recorded is lost";
+	default:
+		return "check the URL, and that it is a server of Terraform's HTTP backend "
+		       "protocol; nothing recorded is lost";
+	}
+}
+
 static void report(const HttpPlace *place, const char *what, int status, RgDiags *diags)
 {
-	bool denied = status == 401 || status == 403;
 	const char *usual = place->writes ? "state.unwritable" : "state.unreadable";
 	RgDiag *diag = rg_diags_error(diags,
-		denied		? "state.denied"
-		: status >= 500 ? "state.unreachable"
-				: usual,
+		status == 401 || status == 403	 ? "state.denied"
+		: status >= 500 && status != 507 ? "state.unreachable"
+						 : usual,
 		"the server of the state \"%s\" refused to %s: HTTP status %d", place->shown, what,
 		status);
-	rg_diag_hint(diag, "%s",
-		denied ? "give user and password in TF_HTTP_USERNAME and TF_HTTP_PASSWORD"
-		       : "check the URL, and that it is a server of Terraform's HTTP backend "
-			 "protocol; nothing recorded is lost");
+	rg_diag_hint(diag, "%s", hint_of(status));
 }
 
 json_t *http_read(HttpPlace *place, bool *absent, RgDiags *diags)

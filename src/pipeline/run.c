@@ -321,9 +321,11 @@ bool rg_pipeline_run(RgSession *session, const RgPass *pass, const RgApplyOption
 	bool cut_off = may_move && run->result.open;
 	run->outcome = run->moves ? "moved" : cut_off ? "interrupted" : outcome_of(run, done);
 	/* the spec's protection must still apply when the pool leaves the spec */
+	g_autoptr(RgDiags) again = rg_diags_new(); /* a store that is full says it each time */
 	bool kept = run->moves || !plan->protect ||
-		    rg_store_protect(session->store, plan->cluster, plan->protect, diags);
-	done = rg_store_end_run(session->store, run->id, run->outcome, diags) && kept && done;
+		    rg_store_protect(session->store, plan->cluster, plan->protect, again);
+	done = rg_store_end_run(session->store, run->id, run->outcome, again) && kept && done;
+	rg_diags_take_new(diags, again);
 	run->changes = rg_store_run_changes(session->store, run->id, diags);
 	if (run->result.interrupted || run->result.open)
 		run->left = rg_store_load(session->store, plan->cluster, diags);

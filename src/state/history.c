@@ -44,7 +44,8 @@ json_t *rg_store_runs(RgStore *store, const char *cluster, RgDiags *diags)
 	Sql q = sql_with(store,
 		"SELECT r.seq, r.id, r.started_s, r.ended_s, r.outcome, r.meta, c.name"
 		" FROM runs r JOIN clusters c ON c.id = r.cluster WHERE ?1 IS NULL OR c.name = ?1"
-		" ORDER BY iif(?1 IS NULL, r.started_s, 0) DESC, r.seq DESC",
+		" ORDER BY max(r.started_s) OVER (PARTITION BY r.cluster ORDER BY r.seq) DESC,"
+		" r.seq DESC",
 		diags, TEXT(cluster));
 	bool ok = sums_check(store, SUMS_OF_HISTORY, diags);
 	while (ok && sql_next(&q))

@@ -13,6 +13,7 @@ class StateServer(http.server.ThreadingHTTPServer):
     def __init__(self, user=None):
         self.states, self.locks, self.seen, self.user = {}, {}, [], user
         self.turn, self.steals = threading.Lock(), False
+        self.refuses = lambda method: None       # or the status
         super().__init__(('127.0.0.1', 0), Handler)
         threading.Thread(target=self.serve_forever, args=(0.05,), daemon=True).start()
 
@@ -44,6 +45,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
             self.server.seen.append((self.command, len(body)))
             if self.server.user and self.headers.get('Authorization') != wanted:
                 return self.reply(401)
+            if status := self.server.refuses(self.command):
+                return self.reply(status)
             return self.reply(*getattr(self, 'on_' + self.command.lower())(parts, body))
 
     def reply(self, status, content=b''):

@@ -8,6 +8,7 @@ import time
 import pytest
 from program import Home, spec
 from sim_server import tags_of
+from test_every_store import check
 from tf_state_server import StateServer
 
 USER = 'ci:not-a-real-password'
@@ -114,6 +115,23 @@ def test_errors(home, server):
     server.states['/team'] = json.dumps({'version': 4, 'serial': 1, 'lineage': 'x', 'resources': [{}]}).encode()
     assert 'state.not-a-state' in home.run('plan', 'cluster.yaml', code=1).err
     assert 'without encryption' in words(home.run('plan', 'cluster.yaml', '--state', 'http://example.com/state', code=4))
+
+
+@pytest.mark.parametrize(('status', 'told', 'diag'), [(507, 'free some disk space', 'state.unwritable'),
+                                                      (413, 'accept larger documents', 'state.unwritable'),
+                                                      (403, 'TF_HTTP_PASSWORD', 'state.denied')])
+def test_a_refusal_in_mid_run(sim, home, server, status, told, diag):
+    """One clear error, and the next apply completes it."""
+    home.apply()
+    home.write('cluster.yaml', spec(pools={'serve': 4}))
+    posts = []
+    server.refuses = lambda method: status if method == 'POST' and (posts.append(method) or len(posts) > 2) else None
+    result = home.apply(code=None)
+    assert len(posts) > 2
+    assert result.code in (1, 3, 7) and result.err.count(diag) == 1 and told in words(result), result
+    server.refuses = lambda method: None
+    home.apply()
+    check(sim, home, 4)
 
 
 @pytest.mark.skipif(not shutil.which('terraform'), reason='Terraform is not installed')

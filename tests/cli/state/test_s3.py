@@ -294,6 +294,38 @@ def test_errors_say_what_to_do(home, s3, url):
     assert 'free some disk space' in refused(1, command=apply)
 
 
+REFUSALS = {'full': (507, 'XMinioStorageFull', 'free some disk space', 'state.unwritable'),
+            'quota': (403, 'QuotaExceeded', 'free some space in the bucket', 'state.unwritable'),
+            'denied': (403, 'AccessDenied', 's3:PutObject', 'state.denied'),
+            'clock': (403, 'RequestTimeTooSkewed', 'set the clock', 'state.denied')}
+
+
+@pytest.mark.parametrize(('why', 'what'), [*((why, '.change') for why in REFUSALS), ('full', '/lock'), ('full', '.snapshot')])
+def test_a_refusal_in_mid_run(sim, home, s3, url, why, what):
+    """Of one kind of objects: one clear error if it is needed, and the next apply completes it."""
+    status, code, told, diag = REFUSALS[why]
+    home.apply()
+    home.write('cluster.yaml', spec(pools={'serve': 4}))
+    seen = []
+
+    def before(method, path):  # the first change is the beginning of the run, the next an intent
+        if method != 'PUT' or not path.endswith(what):
+            return None
+        seen.append(path)
+        return None if what == '.change' and len(seen) < 3 else (
+            status, f'<Error><Code>{code}</Code><Message>no</Message></Error>'.encode())
+    s3.front.before = before
+    result = home.apply(code=None)
+    assert seen
+    if what == '.snapshot':  # the changes are as good
+        assert result.code == 0 and 'Error:' not in result.err, result
+    else:
+        assert result.code in (1, 3, 7) and result.err.count(diag) == 1 and told in words(result), result
+    s3.front.before = lambda method, path: None
+    home.apply()
+    check(sim, home, 4)
+
+
 def test_a_server_without_conditions_is_refused(home, s3, url):
     """It would let two runs overwrite each other's state."""
     s3.front.before = lambda method, path: (200, b'', [('ETag', '"x"')]) if method == 'PUT' else None
