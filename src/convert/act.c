@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#define MOST_ITEMS 1000
 #define MOST_NODES 1000000000 /* more than a spec may have; their products fit */
 
 /* What the last words of a row do with the value. */
@@ -47,6 +48,10 @@ static void put_items(
 	}
 	size_t i;
 	json_t *item;
+	if (json_array_size(items) + json_array_size(list) > MOST_ITEMS) {
+		convert_key(convert, at->pointer, CONVERT_NONE, NULL, "the list is too long");
+		return;
+	}
 	json_array_foreach (items, i, item) {
 		const char *text = json_string_value(item);
 		if (!text || !rg_json_has_text(list, text))

@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#define MOST_COMMANDS 64 /* schemas/cluster.schema.json */
+
 /* The launcher's lists of commands and options of its container. Ray runs the common list before
  * that of the head or of the workers, and a node type's own list instead of both. */
 
@@ -110,6 +112,18 @@ void convert_commands(Convert *convert, const ConvertAt *at)
 		take(at, &convert->worker_setup, &convert->worker_setup_at);
 }
 
+/* They would be written for each pool. */
+static void note_too_many(Convert *convert)
+{
+	const char *const places[] = {
+		convert->setup_at, convert->head_setup_at, convert->worker_setup_at};
+	for (size_t i = 0; i < G_N_ELEMENTS(places); i++) {
+		if (places[i])
+			convert_key(convert, places[i], CONVERT_NONE, NULL,
+				"a list has at most " G_STRINGIFY(MOST_COMMANDS) " commands");
+	}
+}
+
 static void put_node_setup(Convert *convert, const ConvertNode *node)
 {
 	char *below[] = {(char *)(uintptr_t) "setup_commands", NULL};
@@ -139,15 +153,19 @@ static void note_machine(Convert *convert, const json_t *list, const char *point
 
 void convert_commands_finish(Convert *convert)
 {
+	size_t common = json_array_size(convert->setup),
+	       more = json_array_size(convert->head_setup) + json_array_size(convert->worker_setup);
+	bool apart = more > 0 && common + more <= 2 * MOST_COMMANDS;
+	if (more > 0 && !apart)
+		note_too_many(convert);
 	note_machine(convert, convert->setup, convert->setup_at);
 	note_machine(convert, convert->head_setup, convert->head_setup_at);
 	note_machine(convert, convert->worker_setup, convert->worker_setup_at);
 	static char init_name[] = "initialization_commands", setup_name[] = "setup_commands";
 	char *init[] = {init_name, NULL}, *setup[] = {setup_name, NULL};
-	bool apart = json_array_size(convert->head_setup) || json_array_size(convert->worker_setup);
 	if (json_array_size(convert->init))
 		put_list(convert, init, convert->init, convert->init_at, NULL, NULL);
-	if (!apart && json_array_size(convert->setup))
+	if (!more && common)
 		put_list(convert, setup, convert->setup, convert->setup_at, NULL, NULL);
 	for (guint i = 0; apart && i < convert->nodes->len; i++) {
 		const ConvertNode *node = convert->nodes->pdata[i];

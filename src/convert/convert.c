@@ -81,6 +81,8 @@ static void begin(Convert *convert, RgProviderHost *providers, RgDiags *diags)
 	convert->keys = g_ptr_array_new_with_free_func(free_key);
 	convert->nodes = g_ptr_array_new_with_free_func(free_node);
 	convert->defaults = g_ptr_array_new_with_free_func(free_default);
+	convert->names = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
+	g_hash_table_add(convert->names, g_strdup("head"));
 	convert->weak = g_ptr_array_new_with_free_func(free_weak);
 	convert->zoned = g_ptr_array_new_with_free_func(g_free);
 	convert->max_workers = -1;
@@ -100,6 +102,7 @@ static void end(Convert *convert)
 	g_ptr_array_unref(convert->keys);
 	g_ptr_array_unref(convert->nodes);
 	g_ptr_array_unref(convert->defaults);
+	g_hash_table_unref(convert->names);
 	g_ptr_array_unref(convert->weak);
 	g_ptr_array_unref(convert->zoned);
 	char *const texts[] = {convert->module, convert->form, convert->image, convert->image_at,

@@ -95,6 +95,7 @@ typedef struct {
 	GHashTable *seen;     /* set of their pointers */
 	GPtrArray *nodes;     /* ConvertNode*, the head first */
 	GPtrArray *defaults;  /* ConvertDefault* */
+	GHashTable *names;    /* set of those of pools, and "head" */
 	GPtrArray *weak;      /* ConvertWeak* */
 	bool is_elastic;      /* the module has pools between limits */
 	bool has_secrets;     /* its lines are not shown */
@@ -153,7 +154,10 @@ char *convert_scalar(const json_t *value);
 ConvertNode *convert_node_new(
 	Convert *convert, const char *name, bool is_head, json_t *value, const char *pointer);
 /* A name as the spec accepts it, not used by another pool. g_free. */
-char *convert_name(const Convert *convert, const char *name, const char *otherwise);
+char *convert_name(Convert *convert, const char *name, const char *otherwise);
+char *convert_cluster_name(const char *name);
+/* No more pools: then the group is noted. */
+bool convert_is_full(Convert *convert, const char *pointer);
 /* One text of a value that has several; `text` is taken over. */
 void convert_part(
 	Convert *convert, const ConvertAt *at, const char *to, size_t part, ConvertPart given);

@@ -7,7 +7,7 @@
 static void put_name(Convert *convert)
 {
 	const char *name = rg_json_str(convert->document->value, "cluster_name", "default");
-	g_autofree char *plain = convert_name(convert, name, "ray");
+	g_autofree char *plain = convert_cluster_name(name);
 	const ConvertAt at = {"/cluster_name", "", NULL, NULL, NULL};
 	bool same = g_str_equal(plain, name);
 	if (json_object_get(convert->document->value, "cluster_name"))
@@ -58,7 +58,7 @@ static void add_types(Convert *convert, json_t *types, const char *head)
 		if (!json_is_object(type))
 			convert_key(
 				convert, pointer, CONVERT_UNKNOWN, NULL, "it should be a mapping");
-		else if (!is_head || has_workers(type))
+		else if ((!is_head || has_workers(type)) && !convert_is_full(convert, pointer))
 			add_pool(convert, name, type, pointer);
 	}
 }

@@ -28,9 +28,11 @@ static void add_groups(Convert *convert, json_t *cluster, const char *pointer)
 			json_is_array(groups) ? "it is empty" : "it should be a list");
 	for (size_t i = 0; i < json_array_size(groups); i++) {
 		json_t *group = json_array_get(groups, i);
+		g_autofree char *at = g_strdup_printf("%s/%zu", workers_at, i);
+		if (convert_is_full(convert, at))
+			continue;
 		const char *given = rg_json_str(group, role(convert, "name"), "workers");
 		g_autofree char *name = convert_name(convert, given, "workers");
-		g_autofree char *at = g_strdup_printf("%s/%zu", workers_at, i);
 		g_autofree char *name_at = rg_json_pointer_add(at, role(convert, "name"));
 		if (!json_is_object(group)) {
 			convert_key(convert, at, CONVERT_UNKNOWN, NULL, "it should be a mapping");
@@ -67,7 +69,7 @@ static void put_manifest_name(Convert *convert)
 {
 	json_t *meta = json_object_get(convert->document->value, "metadata");
 	const char *name = rg_json_str(meta, "name", NULL);
-	g_autofree char *plain = convert_name(convert, name ? name : convert->form, "ray");
+	g_autofree char *plain = convert_cluster_name(name ? name : convert->form);
 	const ConvertAt at = {"/metadata/name", "", NULL, NULL, NULL};
 	if (name)
 		convert_put(convert, "cluster", json_string(plain), &at,

@@ -21,14 +21,13 @@ ConvertNode *convert_node_new(
 	return node;
 }
 
-static bool is_taken(const Convert *convert, const char *name)
+bool convert_is_full(Convert *convert, const char *pointer)
 {
-	for (guint i = 0; i < convert->nodes->len; i++) {
-		const ConvertNode *node = convert->nodes->pdata[i];
-		if (!node->is_head && g_str_equal(node->name, name))
-			return true;
-	}
-	return g_str_equal(name, "head");
+	if (convert->nodes->len <= RG_CAP_POOLS)
+		return false;
+	convert_key(convert, pointer, CONVERT_NONE, NULL,
+		"a spec has at most " G_STRINGIFY(RG_CAP_POOLS) " pools");
+	return true;
 }
 
 /* Lower-case letters, digits and single hyphens, beginning with a letter. */
@@ -49,15 +48,20 @@ static GString *plain_name(const char *name, const char *otherwise)
 	return plain;
 }
 
-char *convert_name(const Convert *convert, const char *name, const char *otherwise)
+char *convert_name(Convert *convert, const char *name, const char *otherwise)
 {
 	g_autoptr(GString) plain = plain_name(name, otherwise);
 	gsize len = plain->len;
-	for (unsigned i = 2; is_taken(convert, plain->str); i++) {
+	for (unsigned i = 2; !g_hash_table_add(convert->names, g_strdup(plain->str)); i++) {
 		g_string_truncate(plain, len);
 		g_string_append_printf(plain, "-%u", i);
 	}
 	return g_string_free(g_steal_pointer(&plain), FALSE);
+}
+
+char *convert_cluster_name(const char *name)
+{
+	return g_string_free(plain_name(name, "ray"), FALSE);
 }
 
 void convert_part(

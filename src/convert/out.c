@@ -146,6 +146,8 @@ GStrv convert_below_node(const ConvertNode *node, char *const *steps)
 	return (GStrv)g_ptr_array_free(g_steal_pointer(&all), FALSE);
 }
 
+#define MOST_DEFAULTS 300 /* each of them times all nodes */
+
 static void set_default(
 	Convert *convert, int scope, char *const *steps, json_t *value, const ConvertAt *at)
 {
@@ -164,6 +166,10 @@ bool convert_set(Convert *convert, const char *to, json_t *value, const ConvertA
 	for (size_t i = 0; i < G_N_ELEMENTS(scopes); i++) {
 		if (!g_str_equal(steps[0], scopes[i]))
 			continue;
+		if ((i > 0 || !at->node) && convert->defaults->len >= MOST_DEFAULTS) {
+			json_decref(value);
+			return false;
+		}
 		if (i > 0 || !at->node) {
 			set_default(convert, (int)i, steps + 1, value, at);
 			return true;
@@ -183,6 +189,8 @@ static char *explain_conflict(Convert *convert, const char *to, const ConvertAt 
 	g_autofree char *pointer = convert_join(all);
 	const char *origin = g_hash_table_lookup(convert->origins, pointer);
 	g_autofree char *path = rg_spec_path(convert->document, pointer);
+	if (!origin && convert->defaults->len >= MOST_DEFAULTS)
+		return g_strdup("the file has too many values for all nodes");
 	if (!origin)
 		return g_strdup_printf("%s already has another value", path);
 	return g_strdup_printf("%s already has the value of line %u; raygpu has one %s", path,

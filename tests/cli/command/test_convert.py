@@ -242,6 +242,20 @@ def test_hostile_files(desk):
         assert not any(code.startswith('yaml.') for code in (d['code'] for d in document['diagnostics']))
 
 
+def test_small_files_with_large_results(desk):
+    """What would be written for each of many pools is limited, as pools, commands and values of a spec are."""
+    types = ''.join(f'  "{i}": {{resources: {{}}, node_config: {{InstanceType: m5.large, SecurityGroupIds: [sg-{i:08x}]}}}}\n' for i in range(3000))
+    commands = ''.join(f'- c{i}\n' for i in range(3000))
+    options = ''.join(f'  - --env=A{i}=1\n' for i in range(3000))
+    code, document = convert(desk, 'cluster_name: x\nprovider: {type: aws, region: us-east-1}\nworker_setup_commands: [w]\n'
+                             f'setup_commands:\n{commands}docker:\n  run_options:\n{options}available_node_types:\n{types}')
+    lines = document['spec'].splitlines()
+    assert code == 4 and sum(line.startswith('    nodes: ') for line in lines) == 200 and '    setup_commands:' not in lines
+    assert 200 < sum(line.startswith('    A') for line in lines) <= 300 * 201
+    reasons = {key['reason'] for key in document['keys'] if key['outcome'] == 'none' and 'reason' in key}
+    assert {'a spec has at most 200 pools', 'a list has at most 64 commands', 'the file has too many values for all nodes'} <= reasons
+
+
 def test_credentials_are_not_shown(desk):
     for name, secret in (('gcp-credentials', 'SECRET-KEY-TEXT'),):
         desk.write('input.yaml', text_of(name))
