@@ -266,7 +266,7 @@ def test_a_lost_lock_stops_the_run(sim, home):
 
 
 def tell_damages(home, damages):
-    """Each is told, and nothing is done; then the state is made anew."""
+    """Each is reported, and nothing is done; then the state is written again."""
     home.apply()
     home.write('kept.json', home.run('state', 'pull').out)
     for what in damages:
