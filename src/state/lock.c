@@ -128,32 +128,16 @@ static void tell_holder(void *data, const RgHolder *holder)
 			holder->id);
 }
 
-/* The row is only for people: it may be missing, or belong to a dead holder. */
 static void locked_error(RgStore *store, const char *cluster, RgDiags *diags)
 {
-	g_autoptr(RgDiags) unused = rg_diags_new();
 	RgDiag *diag = rg_diags_error(
 		diags, "state.locked", "cluster \"%s\" is locked by another run", cluster);
 	rg_diag_hint(diag, "wait until it has ended, or use --lock-timeout; the lock ends with the "
 			   "process that holds it");
 	if (store->copy)
 		store->copy->ops->holder(store->copy->remote, cluster, tell_holder, diag);
-	if (store->copy || !tx_begin_read(store, unused))
-		return;
-	Sql q = sql_with(store,
-		"SELECT user, host, pid, command, started_s FROM locks WHERE cluster = ?1", unused,
-		TEXT(cluster));
-	if (sql_next(&q)) {
-		const RgHolder holder = {.user = sql_column_text(&q, 0),
-			.host = sql_column_text(&q, 1),
-			.pid = sql_column_int(&q, 2),
-			.command = sql_column_text(&q, 3),
-			.started_s = sql_column_int(&q, 4),
-			.expires_s = -1};
-		tell_holder(diag, &holder);
-	}
-	sql_ok(&q);
-	tx_end_read(store);
+	else
+		lock_row(store, cluster, tell_holder, diag);
 }
 
 static void tell_waiting(const Try *try)

@@ -53,7 +53,7 @@ static bool is_locked(const char *path, bool *locked, RgDiags *diags)
 	return false;
 }
 
-static bool read_row(RgStore *store, const char *cluster, bool locked, RgLockView *view)
+bool lock_row(RgStore *store, const char *cluster, LockTold told, void *data)
 {
 	g_autoptr(RgDiags) unused = rg_diags_new();
 	if (!tx_begin_read(store, unused))
@@ -68,11 +68,17 @@ static bool read_row(RgStore *store, const char *cluster, bool locked, RgLockVie
 			.command = sql_column_text(&q, 3),
 			.started_s = sql_column_int(&q, 4),
 			.expires_s = -1};
-		take_holder(view, &holder, !locked);
+		told(data, &holder);
 	}
 	bool ok = sql_ok(&q);
 	tx_end_read(store);
 	return ok;
+}
+
+static void take_row(void *data, const RgHolder *holder)
+{
+	const RgLockView *view = data;
+	take_holder(data, holder, view->state != RG_LOCK_STATE_HELD);
 }
 
 bool rg_lock_look(RgStore *store, const char *cluster, RgLockView *view, RgDiags *diags)
@@ -93,6 +99,6 @@ bool rg_lock_look(RgStore *store, const char *cluster, RgLockView *view, RgDiags
 		return false;
 	if (locked)
 		view->state = RG_LOCK_STATE_HELD;
-	read_row(store, cluster, locked, view);
+	lock_row(store, cluster, take_row, view);
 	return true;
 }

@@ -6,6 +6,7 @@ import pytest
 from document_stores import USER
 from gs_server import Gs
 from postgres_server import Postgres
+from program import Home
 from s3_server import S3
 from stores import DISTANT, DOCUMENTS, STORES, parameters
 from tf_state_server import StateServer
@@ -63,3 +64,13 @@ def place(request):
 def home(home, place, request):
     home.store = STORES[place][0](home, request)
     return home
+
+
+@pytest.fixture
+def other(tmp_path, home):
+    """Another machine with the state of `home`; of a file, another working directory."""
+    (tmp_path / 'other').mkdir()
+    other = Home(tmp_path / 'other', home.env)
+    other.env['RAYGPU_STATE'] = home.env.get('RAYGPU_STATE', home.store.place)
+    other.write('cluster.yaml', home.read('cluster.yaml'))
+    return other

@@ -7,9 +7,9 @@ import re
 import time
 
 import pytest
+from checks import check, words
 from document_stores import ROW_DAMAGES
-from program import Home, spec
-from sim_server import tags_of
+from program import spec
 from stores import wait_for
 
 LONG = bool(os.environ.get('RAYGPU_LONG'))
@@ -21,30 +21,6 @@ SEED = int(os.environ.get('RAYGPU_SEED', '1'))
 def home(home):
     home.write('cluster.yaml', spec(pools={'serve': 2}))
     return home
-
-
-@pytest.fixture
-def other(tmp_path, home):
-    """Another machine; of a file, another working directory."""
-    (tmp_path / 'other').mkdir()
-    other = Home(tmp_path / 'other', home.env)
-    other.env['RAYGPU_STATE'] = home.store.place
-    other.write('cluster.yaml', home.read('cluster.yaml'))
-    return other
-
-
-def words(result):
-    return ' '.join(result.err.split())
-
-
-def check(sim, home, serve):
-    """No orphan, no duplicate, nothing lost."""
-    live = sim.live_instances()
-    pools = [tags_of(i)['raygpu:pool'] for i in live]
-    assert sorted(pools) == ['head'] + ['serve'] * serve, pools
-    recorded = home.run('show', '--json').json()['values']['root_module']['resources']
-    assert {r['values']['id'] for r in recorded if r['type'] == 'aws.instance'} == {i['instanceId'] for i in live}
-    assert not [r for r in recorded if r['pending']]
 
 
 def faults(sim):

@@ -6,8 +6,8 @@ import shutil
 import threading
 
 import pytest
-from program import Home, spec
-from sim_server import tags_of
+from checks import check, words
+from program import spec
 
 CLUSTER = 'clusters/research/'
 KEY = 'projects/p/locations/eu/keyRings/ci/cryptoKeys/state'
@@ -28,29 +28,6 @@ def home(home, gs, url):
     home.env.update(gs.env(), RAYGPU_STATE=url)
     home.write('cluster.yaml', spec(pools={'serve': 2}))
     return home
-
-
-@pytest.fixture
-def other(tmp_path, home):
-    """Another machine."""
-    (tmp_path / 'other').mkdir()
-    other = Home(tmp_path / 'other', home.env)
-    other.env['RAYGPU_STATE'] = home.env['RAYGPU_STATE']
-    other.write('cluster.yaml', home.read('cluster.yaml'))
-    return other
-
-
-def words(result):
-    return ' '.join(result.err.split())
-
-
-def check(sim, home, serve):
-    """No orphan, no duplicate, nothing lost."""
-    live = sim.live_instances()
-    assert sorted(tags_of(i)['raygpu:pool'] for i in live) == ['head'] + ['serve'] * serve
-    recorded = home.run('show', '--json').json()['values']['root_module']['resources']
-    assert {r['values']['id'] for r in recorded if r['type'] == 'aws.instance'} == {i['instanceId'] for i in live}
-    assert not [r for r in recorded if r['pending']]
 
 
 def refused(home, code, place=None, command=('plan', 'cluster.yaml'), env=None):

@@ -6,9 +6,9 @@ import subprocess
 import time
 
 import pytest
-from program import Home, spec
+from checks import check, words
+from program import spec
 from sim_server import tags_of
-from test_every_store import check
 from tf_state_server import StateServer
 
 USER = 'ci:not-a-real-password'
@@ -26,19 +26,6 @@ def home(home, server):
     home.env['TF_HTTP_USERNAME'], home.env['TF_HTTP_PASSWORD'] = USER.split(':')
     home.write('cluster.yaml', spec(pools={'serve': 2}))
     return home
-
-
-@pytest.fixture
-def other(tmp_path, home):
-    (tmp_path / 'other').mkdir()
-    other = Home(tmp_path / 'other', home.env)
-    other.env['RAYGPU_STATE'] = home.env['RAYGPU_STATE']
-    other.write('cluster.yaml', home.read('cluster.yaml'))
-    return other
-
-
-def words(result):
-    return ' '.join(result.err.split())
 
 
 def test_machines_share_it(sim, home, other, server):

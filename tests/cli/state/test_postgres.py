@@ -8,10 +8,10 @@ import time
 
 import postgres_server
 import pytest
+from checks import check, words
 from postgres_server import PASSWORD, Postgres, free_port, needs_postgres
 from program import Home, spec
 from sim_server import Sim
-from test_every_store import check
 
 pytestmark = needs_postgres
 LONG = bool(os.environ.get('RAYGPU_LONG'))
@@ -29,22 +29,8 @@ def home(home, url):
     return home
 
 
-@pytest.fixture
-def other(tmp_path, home):
-    """Another machine."""
-    (tmp_path / 'other').mkdir()
-    other = Home(tmp_path / 'other', home.env)
-    other.env['RAYGPU_STATE'] = home.env['RAYGPU_STATE']
-    other.write('cluster.yaml', home.read('cluster.yaml'))
-    return other
-
-
 def schema_of(url):
     return re.search(r'schema=(\w+)', url).group(1)
-
-
-def words(result):
-    return ' '.join(result.err.split())
 
 
 def test_the_password_is_never_told(home, other, server, url):

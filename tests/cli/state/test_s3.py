@@ -10,8 +10,9 @@ import threading
 import time
 
 import pytest
+from checks import check, words
 from program import Home, spec
-from sim_server import Sim, tags_of
+from sim_server import Sim
 
 LONG = bool(os.environ.get('RAYGPU_LONG'))
 KILLS = 100 if LONG else 2
@@ -30,30 +31,6 @@ def home(home, url):
     home.env['RAYGPU_STATE'] = url
     home.write('cluster.yaml', spec(pools={'serve': 2}))
     return home
-
-
-@pytest.fixture
-def other(tmp_path, home):
-    """Another machine."""
-    (tmp_path / 'other').mkdir()
-    other = Home(tmp_path / 'other', home.env)
-    other.env['RAYGPU_STATE'] = home.env['RAYGPU_STATE']
-    other.write('cluster.yaml', home.read('cluster.yaml'))
-    return other
-
-
-def words(result):
-    return ' '.join(result.err.split())
-
-
-def check(sim, home, serve):
-    """No orphan, no duplicate, nothing lost."""
-    live = sim.live_instances()
-    pools = [tags_of(i)['raygpu:pool'] for i in live]
-    assert sorted(pools) == ['head'] + ['serve'] * serve, pools
-    recorded = home.run('show', '--json').json()['values']['root_module']['resources']
-    assert {r['values']['id'] for r in recorded if r['type'] == 'aws.instance'} == {i['instanceId'] for i in live}
-    assert not [r for r in recorded if r['pending']]
 
 
 def test_machines_share_it(home, other, s3, url):
