@@ -7,9 +7,9 @@ import re
 import time
 
 import pytest
-from checks import check, words
 from document_stores import ROW_DAMAGES
 from program import spec
+from store_checks import check, words
 from stores import wait_for
 
 LONG = bool(os.environ.get('RAYGPU_LONG'))

@@ -6,8 +6,8 @@ import shutil
 import threading
 
 import pytest
-from checks import check, words
 from program import spec
+from store_checks import check, words
 
 CLUSTER = 'clusters/research/'
 KEY = 'projects/p/locations/eu/keyRings/ci/cryptoKeys/state'

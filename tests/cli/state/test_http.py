@@ -6,9 +6,9 @@ import subprocess
 import time
 
 import pytest
-from checks import check, words
 from program import spec
 from sim_server import tags_of
+from store_checks import check, words
 from tf_state_server import StateServer
 
 USER = 'ci:not-a-real-password'

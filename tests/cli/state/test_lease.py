@@ -7,8 +7,8 @@ import threading
 import time
 
 import pytest
-from checks import check
 from program import Home, spec
+from store_checks import check
 
 CLUSTER = 'clusters/research/'
 

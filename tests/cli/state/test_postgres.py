@@ -8,10 +8,10 @@ import time
 
 import postgres_server
 import pytest
-from checks import check, words
 from postgres_server import PASSWORD, Postgres, free_port, needs_postgres
 from program import Home, spec
 from sim_server import Sim
+from store_checks import check, words
 
 pytestmark = needs_postgres
 LONG = bool(os.environ.get('RAYGPU_LONG'))

@@ -10,9 +10,9 @@ import threading
 import time
 
 import pytest
-from checks import check, words
 from program import Home, spec
 from sim_server import Sim
+from store_checks import check, words
 
 LONG = bool(os.environ.get('RAYGPU_LONG'))
 KILLS = 100 if LONG else 2
