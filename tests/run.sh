@@ -234,7 +234,7 @@ if [ -z "$quick" ]; then
   stage "ASan and UBSan: the whole program" sanitized py asan asan -n "$waiting" --dist loadfile \
     $(printf -- '--ignore=%s ' $plain) tests/cli
   # shellcheck disable=SC2086
-  stage "whole program: shells, official clients, kill -9" py plain gcc -n $((3 * $(nproc))) --dist loadfile $plain
+  stage "whole program: shells, official clients, kill -9" py plain gcc -n "$waiting" --dist loadfile $plain
   CC="ccache clang" configure tsan -Db_sanitize=thread -Db_lundef=false -Doptimization=1 -Dc_args=-g1 &&
     stage "clang and TSan: build and run what has threads" unit tsan --suite threads
   join
