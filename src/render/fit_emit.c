@@ -35,19 +35,6 @@ static const char serve_function[] =
 	"    \"\"\"For @serve.deployment(**...) or .options(**...) of a deployment.\"\"\"\n"
 	"    return copy.deepcopy(_entry(workload, pool)[\"arguments\"])\n";
 
-static const char finder[] =
-	"}\n"
-	"\n"
-	"\n"
-	"def _entry(workload, pool):\n"
-	"    for entry in WORKLOADS[workload]:\n"
-	"        if pool is None or pool in entry[\"pools\"]:\n"
-	"            return entry\n"
-	"    where = \"runs on no pool\" if pool is None else f\"does not run on pool {pool}\"\n"
-	"    raise LookupError(f\"workload {workload} {where}\")\n"
-	"\n"
-	"\n";
-
 static void add_entries(GString *text, const json_t *entries)
 {
 	const json_t *entry;
@@ -83,7 +70,7 @@ static char *write_module(const json_t *emitted, const Form *form)
 		add_entries(text, json_object_get(workload, "entries"));
 		g_string_append(text, "    ],\n");
 	}
-	g_string_append(text, finder);
+	g_string_append(text, rg_python_finder);
 	g_string_append(text, form->function);
 	return g_string_free(text, FALSE);
 }

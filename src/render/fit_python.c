@@ -1,6 +1,7 @@
 /* A fit report as a Python module: data and two functions, no import, so that it compiles and runs
  * anywhere. The values are numbers, texts, lists and maps, whose JSON is valid Python too. */
 #include "render/fit.h"
+#include "render/python.h"
 
 static const char head[] = "\"\"\"Ray options of the workloads of cluster %s, for Ray %s.\n"
 			   "\n"
@@ -16,17 +17,6 @@ static const char head[] = "\"\"\"Ray options of the workloads of cluster %s, fo
 			   "WORKLOADS = {\n";
 
 static const char tail[] =
-	"}\n"
-	"\n"
-	"\n"
-	"def _entry(workload, pool):\n"
-	"    for entry in WORKLOADS[workload]:\n"
-	"        if pool is None or pool in entry[\"pools\"]:\n"
-	"            return entry\n"
-	"    where = \"runs on no pool\" if pool is None else f\"does not run on pool {pool}\"\n"
-	"    raise LookupError(f\"workload {workload} {where}\")\n"
-	"\n"
-	"\n"
 	"def options(workload, pool=None):\n"
 	"    \"\"\"For .options() of a task or actor that is one replica, on one node.\"\"\"\n"
 	"    return dict(_entry(workload, pool)[\"options\"])\n"
@@ -75,6 +65,7 @@ char *rg_render_fit_python(const json_t *fit)
 		}
 		g_string_append(text, "    ],\n");
 	}
+	g_string_append(text, rg_python_finder);
 	g_string_append(text, tail);
 	return g_string_free(text, FALSE);
 }

@@ -1,6 +1,19 @@
 #include "render/python.h"
 #include <string.h>
 
+const char rg_python_finder[] =
+	"}\n"
+	"\n"
+	"\n"
+	"def _entry(workload, pool):\n"
+	"    for entry in WORKLOADS[workload]:\n"
+	"        if pool is None or pool in entry[\"pools\"]:\n"
+	"            return entry\n"
+	"    where = \"runs on no pool\" if pool is None else f\"does not run on pool {pool}\"\n"
+	"    raise LookupError(f\"workload {workload} {where}\")\n"
+	"\n"
+	"\n";
+
 /* Longer values take a line for each member. */
 #define WIDTH 88
 
