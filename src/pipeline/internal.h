@@ -1,6 +1,7 @@
 /* Private to src/pipeline: the parts of the steps in pass.h. */
 #pragma once
 #include "fit/fit.h"
+#include "pipeline/lease.h"
 #include "pipeline/pass.h"
 #include "pipeline/tables.h"
 
@@ -141,6 +142,11 @@ void pass_check_protection(const RgSession *session, const RgPass *pass, RgDiags
 /* The pools that the state must protect; NULL if there are and were none. *changes: the differences
  * from the current state (RgPlan.protection), or NULL. */
 json_t *pass_protected_pools(const RgSession *session, const RgPass *pass, json_t **changes);
+/* lease.c. The ends of the spec's leases into pass->leases; false with spec.conflict. Needs the
+ * snapshot and the renames. */
+bool pass_settle_leases(RgPass *pass, RgDiags *diags);
+/* Into the nodes of the fitted document. */
+void pass_set_expiries(const RgPass *pass, json_t *fitted);
 /* rounds.c: the replaces of pools of which a few nodes are replaced at a time. Borrows
  * the plan; NULL: everything is done in one round. */
 typedef struct Rounds Rounds;

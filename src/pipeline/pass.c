@@ -18,6 +18,7 @@ void rg_pass_free(RgPass *pass)
 	json_decref(pass->fit);
 	json_decref(pass->facts);
 	json_decref(pass->place);
+	json_decref(pass->leases);
 	pass_forget_account(pass);
 	g_free(pass->account);
 	g_free(pass->acting);

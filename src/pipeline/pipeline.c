@@ -109,6 +109,7 @@ bool pass_fit_facts(RgSession *session, RgPass *pass, const RgShapes *shapes, co
 	pass->fit = pass_fit_workloads(pass->cluster, shapes, pass->project, NULL, diags);
 	pass->fitted = rg_fit(pass->cluster, shapes, facts, pins, pass->snapshot->lineage, diags);
 	pass_choose_disks(rg_provider_get_schema(pass->provider), pass->fitted);
+	pass_set_expiries(pass, pass->fitted);
 	pass->facts = pass_facts(pass, pass->fitted);
 	const RgProviderRef *place = &pass->cluster->provider;
 	const RgCatalog *catalog = rg_tables_catalog(tables, place->name, place->region, diags);
@@ -352,7 +353,8 @@ bool rg_pass_settle(RgSession *session, RgPass *pass, RgDiags *diags)
 	return pass->snapshot && pass_settle(session, pass, diags) &&
 	       rg_pass_check_settings(session->providers, pass->cluster, diags) &&
 	       same_place(session->providers, pass->cluster, pass->snapshot, diags) &&
-	       (session->diff.destroy || pass_rename_pools(pass, diags));
+	       (session->diff.destroy ||
+		       (pass_rename_pools(pass, diags) && pass_settle_leases(pass, diags)));
 }
 
 static bool plan_pass(RgSession *session, RgPass *pass, RgDiags *diags)

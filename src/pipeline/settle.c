@@ -211,5 +211,7 @@ json_t *pass_facts(const RgPass *pass, const json_t *fitted)
 	json_t *facts = json_copy(json_object_get(fitted, "facts"));
 	if (facts && pass->place)
 		json_object_set(facts, "place", pass->place);
+	if (facts && pass->leases)
+		json_object_set(facts, "leases", pass->leases);
 	return facts;
 }

@@ -106,6 +106,15 @@ static json_t *build_prepare(const json_t *pool, const json_t *cluster)
 	return prepare;
 }
 
+static void build_lease(
+	RgLease *lease, const RgDocument *document, const char *pointer, const json_t *value)
+{
+	lease->text = dup_str(value, "expires");
+	if (lease->text)
+		rg_lease_parse(lease->text, &lease->end_s, &lease->duration_s);
+	lease->source = member_source(document, pointer, "expires");
+}
+
 static RgPool *build_pool(
 	const RgDocument *document, const char *name, const char *pointer, const json_t *value)
 {
@@ -154,6 +163,7 @@ static RgPool *build_pool(
 	build_replace(pool, json_object_get(value, "replace"));
 	pool->ready_timeout_s =
 		(unsigned)json_number_value(json_object_get(value, "ready_timeout"));
+	build_lease(&pool->lease, document, pointer, value);
 	pool->renamed_from = rg_json_texts(json_object_get(value, "renamed_from"));
 	pool->protect = json_is_true(json_object_get(value, "protect"));
 	pool->labels = ref_object(value, "labels");
@@ -252,6 +262,7 @@ static void free_pool(gpointer data)
 	g_free(pool->instance_type);
 	g_strfreev(pool->zones);
 	g_strfreev(pool->renamed_from);
+	g_free(pool->lease.text);
 	g_free(pool->image);
 	g_free(pool->driver);
 	g_free(pool->market.reservation);
@@ -276,6 +287,7 @@ RgCluster *rg_cluster_build(RgDocument *document)
 	cluster->places = build_places(document);
 	rg_cluster_settle(cluster, 0);
 	rg_optimize_parse(rg_json_str(view, "optimize", "cost"), &cluster->optimize);
+	build_lease(&cluster->lease, document, "", view);
 	build_ray(&cluster->ray, document);
 	cluster->head = build_pool(document, "head", "/head", json_object_get(view, "head"));
 	cluster->pools = g_ptr_array_new_with_free_func(free_pool);
@@ -309,6 +321,7 @@ void rg_cluster_free(RgCluster *cluster)
 	json_decref(cluster->labels);
 	json_decref(cluster->ignore_tags);
 	g_ptr_array_unref(cluster->places);
+	g_free(cluster->lease.text);
 	g_free(cluster->ray.version);
 	g_free(cluster->ray.python);
 	g_free(cluster->ray.image);

@@ -12,6 +12,8 @@ void rg_spec_check_shape(RgDocument *document, const char *schema, RgDiags *diag
 void rg_spec_check_rules(RgDocument *document, RgDiags *diags);
 /* The rules about Ray, its image and Python (ray_rules.c). */
 void rg_spec_check_ray(RgDocument *document, RgDiags *diags);
+/* The rules about `expires` (lease.c). */
+void rg_spec_check_leases(RgDocument *document, RgDiags *diags);
 /* The rules about workloads (workload_rules.c). */
 void rg_spec_check_workloads(RgDocument *document, RgDiags *diags);
 /* A pool's count, also as {min, max}; the maximum number of nodes. */

@@ -4,6 +4,7 @@
 #pragma once
 #include "base/json.h"
 #include "spec/accelerator.h"
+#include "spec/lease.h"
 #include "spec/workload.h"
 
 /* Room for the driver image, a Ray image and its layers, some data. */
@@ -73,6 +74,7 @@ typedef struct {
 	unsigned max_surge;
 	unsigned ready_timeout_s; /* until a new node must have joined Ray; 0: not stated */
 	bool protect;		  /* no plan may destroy or replace its nodes */
+	RgLease lease;		  /* its own; the others have the cluster's */
 	GStrv renamed_from;	  /* its earlier names, the last one first; NULL: none */
 	json_t *labels; /* object of strings: Ray node labels of this pool, without the default ones
 			 */
@@ -118,6 +120,7 @@ typedef struct RgCluster {
 	GPtrArray *places; /* RgProviderRef*: the candidates in order; one if there is no any_of */
 	RgProviderRef provider; /* the chosen one, borrowed; initially the first */
 	RgOptimize optimize;
+	RgLease lease;
 	RgRay ray;
 	RgPool *head;
 	GPtrArray *pools;     /* RgPool*, in the order of the file */

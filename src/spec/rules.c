@@ -345,5 +345,6 @@ void rg_spec_check_rules(RgDocument *document, RgDiags *diags)
 	check_pool(document, "/head", diags);
 	check_pools(document, diags);
 	check_renames(document, diags);
+	rg_spec_check_leases(document, diags);
 	rg_spec_check_workloads(document, diags);
 }
