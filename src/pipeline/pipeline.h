@@ -60,10 +60,10 @@ typedef struct {
 	struct RgAsking *asking; /* account.c */
 	char *account;		 /* of the credentials; NULL: unknown (yet) */
 	char *acting;		 /* which credentials they are, in words; NULL: unknown (yet) */
-	json_t *place; /* why the cluster is where it is (place.h); NULL: the spec leaves no choice
-			*/
+	json_t *place;	/* why the cluster is where it is (place.h); NULL: the spec leaves no choice
+			 */
 	json_t *leases; /* lease.c; NULL: none, or without a spec */
-	json_t *pins;  /* what the fit keeps (rg_pass_pins) */
+	json_t *pins;	/* what the fit keeps (rg_pass_pins) */
 	struct RgShapes *shapes; /* of the fit; they borrow the cluster, the tables and the pins */
 	json_t *facts, *fitted;
 	json_t *fit;	    /* of the workloads; NULL without any */

@@ -10,5 +10,5 @@ typedef struct {
 } RgLease;
 
 /* Fills end_s or duration_s. NULL, or what is wrong with the text, which has the form that the
- * schema wants. */
+ * schema requires. */
 const char *rg_lease_parse(const char *text, int64_t *end_s, int64_t *duration_s);
