@@ -179,6 +179,16 @@ static void add_scripts(Config *config, const RgBootNode *node)
 			config, node, "/usr/local/lib/raygpu/cloud", "0755", node->options->cloud);
 }
 
+/* In the user data of every node, so that a lease that is added later replaces none. */
+static void add_lease(Config *config, const RgBootNode *node)
+{
+	if (!node->options->lease || !node->options->cloud)
+		return;
+	add_embedded(config, node, "/usr/local/lib/raygpu/lease", "0755", "lease.sh");
+	add_embedded(config, node, "/etc/systemd/system/raygpu-lease.service", "0644",
+		"raygpu-lease.service");
+}
+
 static void write_config(Config *config, const RgBootNode *node, const json_t *ray)
 {
 	g_autofree char *env = rg_boot_env_file(json_object_get(ray, "env"));
@@ -199,9 +209,12 @@ static void write_config(Config *config, const RgBootNode *node, const json_t *r
 	add_embedded(config, node, "/usr/local/lib/raygpu/start-ray", "0755", "start-ray.sh");
 	add_embedded(config, node, "/etc/systemd/system/raygpu-ray.service", "0644",
 		"raygpu-ray.service");
+	add_lease(config, node);
 	add_text(config, "],\n\"runcmd\": [[\"systemctl\", \"daemon-reload\"],\n"
-			 "  [\"systemctl\", \"enable\", \"--now\", \"--no-block\", "
-			 "\"raygpu-ray.service\"]]}\n");
+			 "  [\"systemctl\", \"enable\", \"--now\", \"--no-block\", ");
+	if (node->options->lease && node->options->cloud)
+		add_text(config, "\"raygpu-lease.service\", ");
+	add_text(config, "\"raygpu-ray.service\"]]}\n");
 	end_piece(config);
 }
 

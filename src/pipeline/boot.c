@@ -28,6 +28,7 @@ bool pass_boot(RgSession *session, const RgPass *pass, json_t *fitted, RgDiags *
 				       : g_str_equal(by, "container") ? RG_BOOT_CONTAINER
 								      : RG_BOOT_NOTHING,
 		.user_data_bytes = (size_t)rg_json_int(boot, "user_data_bytes", 0),
+		.lease = rg_json_bool(boot, "lease", false),
 		.gzip_size = rg_expr_gzip_size};
 	bool ok =
 		take_fragment(session->providers, provider, boot, "cloud", &options.cloud, diags) &&

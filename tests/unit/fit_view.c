@@ -76,6 +76,7 @@ static bool render(char **args, const RgCluster *cluster, json_t *fitted, RgDiag
 		.user_data_bytes = strtoul(args[6], NULL, 10),
 		.cloud = cloud,
 		.fast_network = fast_network,
+		.lease = true,
 		.gzip_size = rg_expr_gzip_size};
 	bool ok = rg_boot_render(fitted, &options, diags);
 	rg_diags_locate(diags, source_of, cluster);

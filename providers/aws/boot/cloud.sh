@@ -42,6 +42,11 @@ read_notice() {
 	risk=$found
 }
 
+# The instance's tag, which the metadata service shows if the instance's metadata options say so.
+find_lease() {
+	open_session && lease_request=(--header "$session" "$imds/meta-data/tags/instance/raygpu:expires")
+}
+
 store=/mnt/raygpu
 
 # Sets `blank`: disks that EC2 calls instance storage (never EBS) and that hold nothing: no partition, no other

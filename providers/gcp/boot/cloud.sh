@@ -35,6 +35,8 @@ read_notice() {
 	[ "$answer" != TRUE ] || [ -n "$notice" ] || notice=$(date --utc --date '+30 seconds' +%Y-%m-%dT%H:%M:%SZ)
 }
 
+find_lease() { lease_request=(--header "$flavor" "$mds/instance/attributes/raygpu-expires"); }
+
 access_token() {
 	local answer form='"access_token" *: *"([^"]+)"'
 	answer=$(metadata --header "$flavor" "$mds/instance/service-accounts/default/token") || return 1
