@@ -20,7 +20,7 @@ typedef struct {
 	RgBootBy by;
 	size_t user_data_bytes;
 	const char *cloud, *fast_network; /* texts of the module's fragments, UTF-8; NULL: none */
-	bool lease; /* the fragment `cloud` finds the lease of a node */
+	bool lease;			  /* the fragment `cloud` finds the lease of a node */
 	RgBootGzipSize gzip_size;
 } RgBootOptions;
 
