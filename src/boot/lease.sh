@@ -48,17 +48,17 @@ read_end() {
 	[[ $lease =~ $form ]] && ends=$(date --utc --date "$lease" +%s 2>/dev/null)
 }
 
-# tell TEXT: once for each lease and text, on the console, in the log and to who is logged in.
-tell() {
-	[ "$told" != "$lease $1" ] || return 0
-	told="$lease $1"
+# announce TEXT: once for each lease and text, on the console, in the log and to who is logged in.
+announce() {
+	[ "$announced" != "$lease $1" ] || return 0
+	announced="$lease $1"
 	say "$1"
 	wall "raygpu: $1" 2>/dev/null || true
 }
 
 # The unit of Ray stops its container on the way.
 end_node() {
-	tell "the lease of this node ended at $lease; it powers off"
+	announce "the lease of this node ended at $lease; it powers off"
 	report expired at="$lease"
 	systemctl poweroff || systemctl poweroff --force
 }
@@ -67,7 +67,7 @@ look_at_lease() {
 	local lease='' date='' now='' ends=''
 	read_lease && [ -n "$lease" ] || return 0
 	if ! read_end; then
-		tell "the lease \"${lease:0:60}\" is not a time; this node stays"
+		announce "the lease \"${lease:0:60}\" is not a time; this node stays"
 		return
 	fi
 	read_clocks
@@ -75,10 +75,10 @@ look_at_lease() {
 	if [ "$now" -ge "$ends" ]; then
 		end_node
 	elif [ $((ends - now)) -le 600 ]; then
-		tell "the lease of this node ends at $lease; then it powers off, unless the lease is extended before"
+		announce "the lease of this node ends at $lease; then it powers off, unless the lease is extended before"
 	fi
 }
 
 # All nodes start at once: each looks at times of its own.
-told=
+announced=
 while sleep $((50 + RANDOM % 20)); do look_at_lease; done

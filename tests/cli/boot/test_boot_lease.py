@@ -1,5 +1,5 @@
-"""The lease of a node: the script runs for real, with the module's fragment and curl, against a metadata service that says
-what a test wants; only powering off, sleeping and the state of the clock have stand-ins."""
+"""The lease of a node: the script runs for real, with the fragment of the module and curl, against a metadata service of the
+tests; only powering off, sleeping and the state of the clock have stand-ins."""
 import functools
 import re
 import shutil
