@@ -56,6 +56,7 @@ static int drift_one(
 	if (*drift) {
 		(*drift)->acting = g_strdup(pass->acting);
 		rg_pipeline_check_nodes(pass, *drift, context->diags);
+		rg_pipeline_leave_ended(pass, *drift);
 	}
 	/* a failed read is an error, whatever drift was seen */
 	if (!*drift || rg_diags_has_errors(context->diags))

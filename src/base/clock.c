@@ -24,3 +24,12 @@ char *rg_clock_format(int64_t unix_s)
 		return g_strdup_printf("%" PRId64, unix_s);
 	return g_date_time_format(date, "%Y-%m-%dT%H:%M:%SZ");
 }
+
+char *rg_clock_show(int64_t unix_s)
+{
+	g_autoptr(GDateTime) date = g_date_time_new_from_unix_utc(unix_s);
+	if (!date)
+		return rg_clock_format(unix_s);
+	return g_date_time_format(date,
+		g_date_time_get_second(date) ? "%Y-%m-%d %H:%M:%S UTC" : "%Y-%m-%d %H:%M UTC");
+}

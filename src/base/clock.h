@@ -7,3 +7,5 @@ int64_t rg_clock_now_s(void);	     /* Unix seconds */
 int64_t rg_clock_monotonic_ms(void); /* for durations */
 /* "2026-11-21T09:47:02Z"; g_free the result. */
 char *rg_clock_format(int64_t unix_s);
+/* For people: "2026-11-21 09:47 UTC", with seconds if there are any; g_free. */
+char *rg_clock_show(int64_t unix_s);

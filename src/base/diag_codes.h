@@ -163,6 +163,8 @@
 	X("plan.name-taken", 6)                                                                    \
 	X("plan.target-unknown", 4)                                                                \
 	X("plan.protected", 9)                                                                     \
+	X("plan.lease-ends", 1)                                                                    \
+	X("plan.lease-ended", 9)                                                                   \
 	X("policy.max-nodes", 9)                                                                   \
 	X("policy.accelerator", 9)                                                                 \
 	X("policy.instance-type", 9)                                                               \

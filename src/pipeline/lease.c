@@ -22,15 +22,6 @@ int64_t rg_lease_end_of(const json_t *leases, const char *pool)
 	return own ? own : rg_lease_end(leases, NULL);
 }
 
-char *rg_lease_text(int64_t end_s)
-{
-	g_autoptr(GDateTime) date = g_date_time_new_from_unix_utc(end_s);
-	if (!date)
-		return rg_clock_format(end_s);
-	return g_date_time_format(date,
-		g_date_time_get_second(date) ? "%Y-%m-%d %H:%M:%S UTC" : "%Y-%m-%d %H:%M UTC");
-}
-
 const json_t *rg_snapshot_leases(const RgSnapshot *snapshot)
 {
 	return json_object_get(snapshot->facts, "leases");
@@ -97,7 +88,7 @@ static bool check_order(
 	int64_t cluster_s = rg_lease_end(leases, NULL), pool_s = rg_lease_end(leases, pool->name);
 	if (!cluster_s || pool_s <= cluster_s)
 		return true;
-	g_autofree char *own = rg_lease_text(pool_s), *all = rg_lease_text(cluster_s);
+	g_autofree char *own = rg_clock_show(pool_s), *all = rg_clock_show(cluster_s);
 	RgDiag *diag = rg_diags_error(diags, "spec.conflict",
 		"the lease of pool %s ends %s, after that of the cluster (%s), whose head it needs",
 		pool->name, own, all);
@@ -145,4 +136,33 @@ void pass_set_expiries(const RgPass *pass, json_t *fitted)
 	set_expiry(fitted, rg_lease_end(pass->leases, NULL));
 	json_array_foreach (json_object_get(fitted, "nodes"), i, node)
 		set_expiry(node, rg_lease_end_of(pass->leases, rg_json_str(node, "pool", "")));
+}
+
+/* ---- what a plan changes of them */
+
+static void add_lease(json_t *list, const char *pool, const json_t *before, const json_t *after)
+{
+	if (!before && !after)
+		return;
+	g_autofree char *was = rg_clock_format(rg_json_int(before, "ends_s", 0));
+	g_autofree char *is = rg_clock_format(rg_json_int(after, "ends_s", 0));
+	json_array_append_new(list, json_pack("{s:s*, s:s*, s:s*, s:s*}", "pool", pool, "expires",
+					    rg_json_str(after, "expires", NULL), "before",
+					    before ? was : NULL, "after", after ? is : NULL));
+}
+
+json_t *pass_lease_changes(const RgPass *pass)
+{
+	const RgCluster *cluster = pass->cluster;
+	const json_t *before = rg_snapshot_leases(pass->snapshot);
+	if (!cluster || !rg_resource_set_size(pass->snapshot->recorded))
+		before = NULL;
+	json_auto_t *list = json_array();
+	add_lease(list, NULL, lease_of(before, NULL), lease_of(pass->leases, NULL));
+	for (guint i = 0; cluster && i < cluster->pools->len; i++) {
+		const char *name = ((const RgPool *)cluster->pools->pdata[i])->name;
+		add_lease(list, name, before ? recorded_lease(pass, name) : NULL,
+			lease_of(pass->leases, name));
+	}
+	return json_array_size(list) ? json_incref(list) : NULL;
 }

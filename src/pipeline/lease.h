@@ -9,5 +9,3 @@ const json_t *rg_snapshot_leases(const RgSnapshot *snapshot);
 int64_t rg_lease_end(const json_t *leases, const char *pool);
 /* The end of the pool's nodes: of its own lease, else of the cluster's. */
 int64_t rg_lease_end_of(const json_t *leases, const char *pool);
-/* "2026-12-01 00:00 UTC"; g_free. */
-char *rg_lease_text(int64_t end_s);

@@ -274,6 +274,7 @@ bool rg_pass_make_plan(RgSession *session, RgPass *pass, RgDiags *diags)
 		session->diff.destroy || looking ? NULL : pass_limits(cluster, pass->project);
 	json_auto_t *ignored = pass_ignored_tags(cluster, pass->project);
 	json_auto_t *timeouts = ready_timeouts(cluster);
+	json_auto_t *leases = cluster && !session->diff.destroy ? pass_lease_changes(pass) : NULL;
 	json_auto_t *carbon = pass_carbon(session, pass, diags);
 	if (!carbon)
 		return false;
@@ -298,6 +299,7 @@ bool rg_pass_make_plan(RgSession *session, RgPass *pass, RgDiags *diags)
 		.protect = protect,
 		.protection = protection,
 		.renames = pass->renames,
+		.leases = leases,
 		.spec_file = pass->provenance && pass->provenance->path ? pass->provenance->path
 			     : cluster					? cluster->file
 									: NULL,
@@ -317,7 +319,9 @@ bool rg_pass_make_plan(RgSession *session, RgPass *pass, RgDiags *diags)
 		return false;
 	pass->plan->acting = g_strdup(pass->acting);
 	pass_notice(session, pass, diags);
-	if (!pass_check_reservations(session, pass, diags))
+	bool in_time = session->diff.destroy ||
+		       pass_check_leases(pass->plan, pass->leases, cluster, looking, diags);
+	if (!pass_check_reservations(session, pass, diags) || !in_time)
 		pass->plan->errored = true;
 	return true;
 }

@@ -62,7 +62,7 @@ typedef struct {
 	char *acting;		 /* which credentials they are, in words; NULL: unknown (yet) */
 	json_t *place;	/* why the cluster is where it is (place.h); NULL: the spec leaves no choice
 			 */
-	json_t *leases; /* lease.c; NULL: none, or without a spec */
+	json_t *leases; /* lease.h; without a spec the recorded ones; NULL: none */
 	json_t *pins;	/* what the fit keeps (rg_pass_pins) */
 	struct RgShapes *shapes; /* of the fit; they borrow the cluster, the tables and the pins */
 	json_t *facts, *fitted;
@@ -100,6 +100,8 @@ char *rg_pipeline_export(RgSession *session, RgPass *pass, const char *form, RgD
 /* For `drift`: adds the nodes that the cloud shows as recorded, but that do not work. Reading calls
  * only; what can't be asked is a note. */
 void rg_pipeline_check_nodes(const RgPass *pass, RgDrift *drift, RgDiags *diags);
+/* For `drift`: drops the nodes that are gone, or do not work, because their lease has ended. */
+void rg_pipeline_leave_ended(const RgPass *pass, RgDrift *drift);
 /* The result of carrying out a plan. */
 typedef struct {
 	char *id; /* in `raygpu log`; NULL: it could not start, and nothing was changed */

@@ -43,6 +43,7 @@ RgPass *rg_pipeline_plan_recorded(RgSession *session, const char *cluster, RgDia
 	g_autoptr(RgPass) pass = rg_pipeline_open_recorded(session, cluster, diags);
 	if (!pass || !rg_specs_project(NULL, NULL, NULL, &pass->project, diags))
 		return NULL;
+	pass->leases = json_incref(rg_json_unconst(rg_snapshot_leases(pass->snapshot)));
 	pass->desired = session->diff.destroy ? rg_resource_set_new()
 					      : as_recorded(pass->snapshot->recorded);
 	if (!rg_pass_make_plan(session, pass, diags))
@@ -87,6 +88,8 @@ RgPass *rg_pipeline_open_saved(RgSession *session, const RgPlan *plan, RgDiags *
 	if (!pass->snapshot || !pass_rename(pass, plan->renames, diags) ||
 		!rg_plan_check_fresh(
 			plan, pass->snapshot->lineage, pass->snapshot->recorded, diags) ||
+		!pass_check_leases(
+			plan, json_object_get(plan->facts, "leases"), NULL, false, diags) ||
 		!rg_specs_project(plan->spec_file, NULL, NULL, &pass->project, diags) ||
 		!pass_check_trust(session, pass, plan->provider, plan->config, diags))
 		return NULL;

@@ -1,3 +1,4 @@
+#include "base/clock.h"
 #include "base/caps.h"
 #include "plan/members.h"
 #include "resource/expr.h"
@@ -208,6 +209,21 @@ static void load_limits(Loader *loader, RgPlan *plan, const json_t *own)
 	}
 }
 
+/* The end that is shown is the one that is recorded. */
+static void check_leases(Loader *loader, const RgPlan *plan)
+{
+	const json_t *kept = json_object_get(plan->facts, "leases"), *item;
+	size_t i;
+	json_array_foreach (plan->leases, i, item) {
+		const char *pool = rg_json_str(item, "pool", NULL);
+		const json_t *lease = pool ? json_object_get(json_object_get(kept, "pools"), pool)
+					   : json_object_get(kept, "cluster");
+		g_autofree char *end = rg_clock_format(rg_json_int(lease, "ends_s", 0));
+		if (g_strcmp0(rg_json_str(item, "after", NULL), lease ? end : NULL) != 0)
+			load_fail(loader, "leases", "not what \"facts\" says");
+	}
+}
+
 static void load_head(Loader *loader, RgPlan *plan, const json_t *own)
 {
 	members_take(loader, plan_members, plan, own);
@@ -237,6 +253,7 @@ static void load_head(Loader *loader, RgPlan *plan, const json_t *own)
 		if (!rg_json_str(item, "from", NULL) || !rg_json_str(item, "to", NULL))
 			load_fail(loader, "renames", "not a list of \"from\" and \"to\"");
 	}
+	check_leases(loader, plan);
 	if (!plan->touched)
 		load_fail(loader, "touched", "missing");
 }

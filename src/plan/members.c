@@ -49,8 +49,9 @@ const Member plan_members[] = {MEMBER(RgPlan, command, NEEDED), MEMBER(RgPlan, c
 	MEMBER(RgPlan, config, MAP), MEMBER(RgPlan, facts, MAP), MEMBER(RgPlan, labels, MAP),
 	MEMBER(RgPlan, ready_timeouts, MAP), MEMBER(RgPlan, ignore_tags, LIST),
 	MEMBER(RgPlan, protect, LIST), MEMBER(RgPlan, protection, LIST),
-	MEMBER(RgPlan, renames, LIST), MEMBER(RgPlan, fit, MAP), MEMBER(RgPlan, details, MAP),
-	MEMBER(RgPlan, serial, NUMBER), MEMBER(RgPlan, state, TEXT), {0}};
+	MEMBER(RgPlan, renames, LIST), MEMBER(RgPlan, leases, LIST), MEMBER(RgPlan, fit, MAP),
+	MEMBER(RgPlan, details, MAP), MEMBER(RgPlan, serial, NUMBER), MEMBER(RgPlan, state, TEXT),
+	{0}};
 
 const Member money_members[] = {MEMBER(RgPlan, catalog_date, TEXT),
 	NAMED(RgPlan, oldest_date, "oldest_price_date", TEXT),

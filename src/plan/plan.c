@@ -43,6 +43,7 @@ static RgPlan *plan_from_input(const RgPlanInput *input)
 	plan->fit = copy_json(input->fit);
 	plan->protect = copy_json(input->protect);
 	plan->protection = copy_json(input->protection);
+	plan->leases = copy_json(input->leases);
 	plan->renames = copy_json(input->renames);
 	plan->serial = input->serial;
 	plan->state = g_strdup(input->state);
@@ -193,12 +194,28 @@ const RgPlanPool *rg_plan_pool(const RgPlan *plan, const char *name)
 	return NULL;
 }
 
+bool rg_plan_lease_changes(const json_t *lease)
+{
+	return g_strcmp0(rg_json_str(lease, "before", NULL), rg_json_str(lease, "after", NULL)) !=
+	       0;
+}
+
+static bool changes_leases(const RgPlan *plan)
+{
+	size_t i;
+	const json_t *lease;
+	json_array_foreach (plan->leases, i, lease)
+		if (rg_plan_lease_changes(lease))
+			return true;
+	return false;
+}
+
 bool rg_plan_has_changes(const RgPlan *plan)
 {
 	return plan->create + plan->update + plan->replace + plan->remove + plan->record +
 			       plan->forget >
 		       0 ||
-	       plan->protection || plan->renames;
+	       plan->protection || plan->renames || changes_leases(plan);
 }
 
 bool rg_plan_is_noop(const RgPlan *plan)

@@ -113,6 +113,10 @@ typedef struct {
 	/* pools whose records get another name before anything else: [{"from", "to"}]; NULL: none
 	 */
 	json_t *renames;
+	/* the cluster's and the pools': [{"pool" (absent: the cluster), "expires" (as in the
+	 * spec), "before", "after" (UTC)}]; before differs from after: the plan changes it, which
+	 * must be applied even if no resource changes. Absent members: none. NULL: no lease */
+	json_t *leases;
 	int64_t serial; /* of the state that the plan was made from */
 	char *state;	/* identity of the state store as the user gave it */
 	char *spec_file, *spec_digest;
@@ -162,7 +166,7 @@ typedef struct {
 	bool in_git, dirty;
 	const json_t *fitted; /* NULL if destroying without a spec */
 	const char *cluster, *provider, *region, *spec_file, *spec_digest;
-	const json_t *config, *facts, *protect, *protection, *renames;
+	const json_t *config, *facts, *protect, *protection, *renames, *leases;
 	const json_t *fit;	      /* NULL without workloads */
 	const json_t *ignore_tags;    /* NULL: none */
 	const json_t *ready_timeouts; /* NULL: none */
@@ -190,11 +194,14 @@ json_t *rg_plan_own_labels(const json_t *node);
 RgPlan *rg_plan_new(
 	const RgDiff *diff, const RgSchema *schema, const RgPlanInput *input, RgDiags *diags);
 /* Whether apply has something to do: any create, update, replace, delete, record, forget, or a
- * change of the protection or the names of pools. */
+ * change of the protection, the names or the leases of pools. */
 bool rg_plan_has_changes(const RgPlan *plan);
 /* Whether "No changes." is true: nothing to do and nothing stopped or blocked by unmanaged
  * resources. One function decides both the text and the exit code. */
 bool rg_plan_is_noop(const RgPlan *plan);
+
+/* Whether an item of plan->leases changes. */
+bool rg_plan_lease_changes(const json_t *lease);
 
 /* NULL: none of that name. */
 const RgPlanPool *rg_plan_pool(const RgPlan *plan, const char *name);

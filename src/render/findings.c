@@ -1,4 +1,5 @@
 #include "render/findings.h"
+#include "render/lease.h"
 #include "base/redact.h"
 #include "render/paint.h"
 #include <string.h>
@@ -156,6 +157,19 @@ static void add_renames(GPtrArray *findings, const RgPlan *plan)
 	}
 }
 
+static void add_leases(GPtrArray *findings, const RgPlan *plan)
+{
+	size_t i;
+	const json_t *lease;
+	json_array_foreach (plan->leases, i, lease) {
+		const char *pool = rg_json_str(lease, "pool", plan->cluster);
+		g_autofree char *phrase = lease_phrase(lease);
+		g_autofree char *message = g_strdup_printf("%s: %s", pool, phrase);
+		if (rg_plan_lease_changes(lease))
+			add(findings, RG_SEVERITY_NOTE, "plan.lease", pool, message);
+	}
+}
+
 static void add_drift(GPtrArray *findings, const RgDrift *drift)
 {
 	static const char *const rules[] = {
@@ -212,6 +226,8 @@ GPtrArray *findings_of(const RgReports *reports)
 			add_protection(findings, report->plan);
 		if (report->plan)
 			add_renames(findings, report->plan);
+		if (report->plan)
+			add_leases(findings, report->plan);
 		if (report->drift)
 			add_drift(findings, report->drift);
 		mark(findings, from, reports, report);

@@ -1,5 +1,5 @@
 #include "render/fit.h"
-#include "render/paint.h"
+#include "render/lease.h"
 #include <string.h>
 
 /* The plan as text. Phrases that tools parse are Terraform's, byte for byte. */
@@ -432,6 +432,7 @@ char *rg_render_plan(const RgPlan *plan, const RgStyle *style)
 		add_actions(text, plan, style);
 		add_protection(text, plan, style);
 		add_renames(text, plan, style);
+		rg_render_leases(text, plan, style);
 		add_context(text, plan, &told, style);
 	}
 	g_autofree char *summary = rg_render_plan_summary(plan);

@@ -1,0 +1,52 @@
+/* The leases of a plan: their ends, and how it changes them. */
+#include "base/clock.h"
+#include "render/lease.h"
+
+/* "2026-12-01T00:00:00Z" for people; "?" for what is not a time. */
+static char *show(const char *end)
+{
+	g_autoptr(GDateTime) date = end ? g_date_time_new_from_iso8601(end, NULL) : NULL;
+	return date ? rg_clock_show(g_date_time_to_unix(date)) : g_strdup("?");
+}
+
+char *lease_phrase(const json_t *lease)
+{
+	const char *after = rg_json_str(lease, "after", NULL);
+	const char *before = rg_json_str(lease, "before", NULL);
+	g_autofree char *is = show(after), *was = show(before);
+	g_autofree char *expires = clean(rg_json_str(lease, "expires", ""));
+	bool counted = g_ascii_isdigit(*expires) && g_ascii_isalpha(expires[strlen(expires) - 1]) &&
+		       !g_str_has_suffix(expires, "Z");
+	g_autofree char *from =
+		counted ? g_strdup_printf(", %s from the first apply", expires) : g_strdup("");
+	if (!after)
+		return g_strdup_printf("lease: ends %s -> no end%s", was,
+			rg_json_str(lease, "pool", NULL) ? " of its own" : "");
+	return before && rg_plan_lease_changes(lease)
+		       ? g_strdup_printf("lease: ends %s -> %s%s", was, is, from)
+		       : g_strdup_printf("lease: ends %s%s", is, from);
+}
+
+void rg_render_leases(GString *text, const RgPlan *plan, const RgStyle *style)
+{
+	size_t i;
+	const json_t *lease;
+	bool renewed = false;
+	if (!plan->leases)
+		return;
+	g_string_append(text, "Leases:\n\n");
+	json_array_foreach (plan->leases, i, lease) {
+		const char *pool = rg_json_str(lease, "pool", NULL);
+		g_autofree char *name = clean(pool ? pool : plan->cluster);
+		g_autofree char *phrase = lease_phrase(lease);
+		g_string_append(text, "  ");
+		if (rg_plan_lease_changes(lease))
+			paint(text, style, YELLOW, "~");
+		else
+			g_string_append_c(text, ' ');
+		renewed |= rg_json_str(lease, "before", NULL) && rg_plan_lease_changes(lease);
+		g_string_append_printf(
+			text, " %s %s: %s\n", pool ? "pool" : "cluster", name, phrase);
+	}
+	g_string_append(text, renewed ? "\nNo node is replaced for it.\n\n" : "\n");
+}
