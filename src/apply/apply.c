@@ -5,10 +5,25 @@
 /* Polling of pending operations runs beside the calls that change something. */
 #define LOOK_THREADS 4
 
+static bool record_job(Apply *apply, Job *job)
+{
+	switch (job->kind) {
+	case JOB_CREATE:
+		return create_record(apply, job);
+	case JOB_READY:
+		return ready_record(apply, job);
+	case JOB_UPDATE:
+		return update_record(apply, job);
+	case JOB_REMOVE:
+		return remove_record(apply, job);
+	case JOB_FIND:
+		break; /* only recover.c requests it, and handles the answer itself */
+	}
+	return true;
+}
+
 static void finish_job(Apply *apply, Job *job)
 {
-	if (job->poll)
-		poll_judge(job);
 	switch (job->kind) {
 	case JOB_CREATE:
 		create_finish(apply, job);
@@ -23,11 +38,36 @@ static void finish_job(Apply *apply, Job *job)
 		remove_finish(apply, job);
 		break;
 	case JOB_FIND:
-		break; /* only recover.c requests it, and handles the answer itself */
+		break;
 	}
 	if (job->poll)
 		poll_finish(job);
 	job_free(job);
+}
+
+/* All answers that are there are recorded in one transaction before any has consequences. */
+static void finish_jobs(Apply *apply, Job *first)
+{
+	g_autoptr(GPtrArray) jobs = g_ptr_array_new();
+	bool ok = true;
+	for (Job *job = first; job; job = jobs_take(apply, 0))
+		g_ptr_array_add(jobs, job);
+	rg_store_group_begin(apply->store);
+	for (guint i = 0; i < jobs->len; i++) {
+		Job *job = jobs->pdata[i];
+		if (job->poll)
+			poll_judge(job);
+		ok = ok && record_job(apply, job);
+	}
+	if (!rg_store_group_end(apply->store, apply->diags) || !ok) {
+		apply->store_failed = true;
+		apply->unwritten = last_diag(apply);
+		ok = false;
+	}
+	for (guint i = 0; i < jobs->len; i++) {
+		((Job *)jobs->pdata[i])->recorded = ok;
+		finish_job(apply, jobs->pdata[i]);
+	}
 }
 
 static bool has_work(const Apply *apply)
@@ -37,7 +77,8 @@ static bool has_work(const Apply *apply)
 	return apply->counts[STEP_POLLED] || apply->parked;
 }
 
-static void start_batch(Apply *apply, GPtrArray *steps)
+/* NULL: none of the steps can be made, they have failed. */
+static Job *prepare_batch(Apply *apply, GPtrArray *steps)
 {
 	const Step *first = steps->pdata[0];
 	for (guint i = 0; i < steps->len; i++) {
@@ -48,12 +89,56 @@ static void start_batch(Apply *apply, GPtrArray *steps)
 		}
 		step_set(apply, step, STEP_RUNNING);
 	}
-	Job *job = first->kind == STEP_CREATE
-			   ? create_prepare(apply, steps)
-			   : change_prepare(apply,
-				     first->kind == STEP_UPDATE ? JOB_UPDATE : JOB_REMOVE, steps);
+	return first->kind == STEP_CREATE
+		       ? create_prepare(apply, steps)
+		       : change_prepare(apply, first->kind == STEP_UPDATE ? JOB_UPDATE : JOB_REMOVE,
+				 steps);
+}
+
+/* Their intents are not durable, so no request is sent. */
+static void drop_jobs(Apply *apply, const GPtrArray *jobs)
+{
+	apply->store_failed = true;
+	for (guint i = 0; i < jobs->len; i++) {
+		Job *job = jobs->pdata[i];
+		for (guint k = 0; k < job->steps->len; k++)
+			step_fail(apply, job->steps->pdata[k], last_diag(apply));
+		job_free(job);
+	}
+}
+
+static void start_alone(Apply *apply, GPtrArray *steps)
+{
+	Job *job = prepare_batch(apply, steps);
 	if (job)
 		jobs_submit(apply, job);
+}
+
+/* The intents of all batches that are ready become durable in one transaction. A batch that makes
+ * room has its own: it moves records, which a store elsewhere may not do twice in one commit. */
+static void start_batches(Apply *apply)
+{
+	g_autoptr(GPtrArray) jobs = g_ptr_array_new(), alone = NULL;
+	rg_store_group_begin(apply->store);
+	while (apply->ready.length && jobs_free_slots(apply) > jobs->len && !alone &&
+		!apply->store_failed && !apply_interrupted(apply)) {
+		g_autoptr(GPtrArray) batch = batch_take(apply);
+		if (batch->len && create_makes_room(batch)) {
+			alone = g_steal_pointer(&batch);
+			continue;
+		}
+		Job *job = batch->len ? prepare_batch(apply, batch) : NULL;
+		if (job)
+			g_ptr_array_add(jobs, job);
+	}
+	if (!rg_store_group_end(apply->store, apply->diags)) {
+		drop_jobs(apply, jobs);
+		return;
+	}
+	for (guint i = 0; i < jobs->len; i++)
+		jobs_submit(apply, jobs->pdata[i]);
+	if (alone)
+		start_alone(apply, alone);
 }
 
 static void start_ready(Apply *apply)
@@ -65,9 +150,7 @@ static void start_ready(Apply *apply)
 		local_steps(apply);
 		if (!apply->ready.length || !jobs_free_slots(apply) || apply_interrupted(apply))
 			return;
-		g_autoptr(GPtrArray) batch = batch_take(apply);
-		if (batch->len)
-			start_batch(apply, batch);
+		start_batches(apply);
 	}
 }
 
@@ -81,8 +164,8 @@ static void run_steps(Apply *apply)
 		if (!has_work(apply))
 			return;
 		Job *job = jobs_take(apply, wait_ms);
-		for (; job; job = jobs_take(apply, 0))
-			finish_job(apply, job);
+		if (job)
+			finish_jobs(apply, job);
 		emit_still(apply);
 	}
 }

@@ -2,7 +2,9 @@
  * store; worker threads make the provider's calls. Prints nothing: emits events, from the caller's
  * thread only. These rules hold at any time and under kill -9:
  * 1. The journal row of a create (token, members, all inputs) is durable before its first request.
- * 2. The outcome and the attributes are written in one transaction as each batch ends.
+ *    Intents of batches that are ready together share one transaction.
+ * 2. The outcome and the attributes are written in one transaction as each batch ends, with those
+ *    of other batches that have ended by then.
  * 3. The next run sends open rows again, with the same token and inputs, and records the result
  *    or deletes it: no orphan, no duplicate.
  * 4. Only one thread uses the store. A failed change blocks only its dependents.

@@ -49,7 +49,7 @@ static void take_diags(Apply *apply, const Job *job)
 /* Deletes the records of removed resources, and clears the mark "leaving" where the cloud refused
  * the removal. If the state cannot be written, all stay marked, and the next apply finishes
  * them. */
-static bool record_removed(Apply *apply, const Job *job)
+bool remove_record(Apply *apply, const Job *job)
 {
 	g_autoptr(GPtrArray) gone = g_ptr_array_new(), refused = g_ptr_array_new();
 	for (guint i = 0; i < job->results->len; i++) {
@@ -73,7 +73,6 @@ static bool record_removed(Apply *apply, const Job *job)
 void remove_finish(Apply *apply, Job *job)
 {
 	take_diags(apply, job);
-	bool recorded = record_removed(apply, job);
 	g_autoptr(Failures) failures = failures_new();
 	for (guint i = 0; i < job->results->len; i++) {
 		const RgItemResult *result = job->results->pdata[i];
@@ -83,8 +82,8 @@ void remove_finish(Apply *apply, Job *job)
 			poll_again(apply, job, step, result);
 		} else if (result->outcome != RG_OUTCOME_DONE) {
 			failures_add(failures, step, result);
-		} else if (!recorded) {
-			step_fail(apply, step, last_diag(apply));
+		} else if (!job->recorded) {
+			step_fail(apply, step, apply->unwritten);
 		} else {
 			step_done(apply, step);
 			live_forget(apply, step->change->address);
@@ -105,7 +104,7 @@ static void not_in_place(Apply *apply, Step *step)
 	step_fail(apply, step, diag);
 }
 
-static bool record_updated(Apply *apply, const Job *job)
+bool update_record(Apply *apply, const Job *job)
 {
 	g_autofree RgRecordNews *news = g_new0(RgRecordNews, job->results->len);
 	g_autoptr(GPtrArray) refused = g_ptr_array_new();
@@ -139,7 +138,6 @@ static bool record_updated(Apply *apply, const Job *job)
 void update_finish(Apply *apply, Job *job)
 {
 	take_diags(apply, job);
-	bool recorded = record_updated(apply, job);
 	g_autoptr(Failures) failures = failures_new();
 	for (guint i = 0; i < job->results->len; i++) {
 		const RgItemResult *result = job->results->pdata[i];
@@ -150,8 +148,8 @@ void update_finish(Apply *apply, Job *job)
 			poll_again(apply, job, step, result);
 		else if (result->outcome != RG_OUTCOME_DONE)
 			failures_add(failures, step, result);
-		else if (!recorded)
-			step_fail(apply, step, last_diag(apply));
+		else if (!job->recorded)
+			step_fail(apply, step, apply->unwritten);
 		else
 			settle_begin(apply, step); /* an update may restart it */
 	}
@@ -159,7 +157,7 @@ void update_finish(Apply *apply, Job *job)
 }
 
 /* Attributes that the cloud set during the start, for all of them in one transaction. */
-static void record_outputs(Apply *apply, const Job *job)
+bool ready_record(Apply *apply, const Job *job)
 {
 	g_autofree RgRecordNews *news = g_new0(RgRecordNews, job->results->len);
 	size_t n = 0;
@@ -174,8 +172,8 @@ static void record_outputs(Apply *apply, const Job *job)
 		if (outputs)
 			news[n++] = (RgRecordNews){.address = change->address, .outputs = outputs};
 	}
-	if (n && !rg_store_record_many(apply->store, apply->plan->cluster, news, n, apply->diags))
-		apply->store_failed = true;
+	return !n ||
+	       rg_store_record_many(apply->store, apply->plan->cluster, news, n, apply->diags);
 }
 
 /* What ended is removed before its address is used again. */
@@ -213,7 +211,6 @@ void ready_finish(Apply *apply, Job *job)
 	if (!rg_diags_has_errors(
 		    job->diags)) /* how a resource that is done is: "it waits in a queue" */
 		rg_diags_take_new(apply->diags, job->diags);
-	record_outputs(apply, job);
 	g_autoptr(Failures) failures = failures_new();
 	g_autoptr(GPtrArray) ended = g_ptr_array_new();
 	for (guint i = 0; i < job->results->len; i++) {

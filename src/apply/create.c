@@ -120,6 +120,16 @@ static bool make_room(Apply *apply, const GPtrArray *steps)
 	return true;
 }
 
+bool create_makes_room(const GPtrArray *steps)
+{
+	for (guint i = 0; i < steps->len; i++) {
+		const Step *step = steps->pdata[i];
+		if (step->former && !step->made_room)
+			return true;
+	}
+	return false;
+}
+
 Job *create_prepare(Apply *apply, GPtrArray *steps)
 {
 	const RgPlanChange *change = ((Step *)steps->pdata[0])->change;
@@ -190,17 +200,16 @@ static void report_failures(Apply *apply, const Job *job)
  * under the same token. */
 static void lose_track(Apply *apply, const Job *job)
 {
-	apply->store_failed = true;
 	for (guint i = 0; i < job->results->len; i++) {
 		Step *step = job->steps->pdata[i];
 		leave_open(apply, step->change->address);
 		step->in_doubt = true;
-		step_fail(apply, step, last_diag(apply));
+		step_fail(apply, step, apply->unwritten);
 	}
 }
 
 /* rule 2: outcome and attributes in one transaction */
-static bool settle(Apply *apply, const Job *job)
+bool create_record(Apply *apply, const Job *job)
 {
 	const RgKind *kind = kind_of(apply, ((Step *)job->steps->pdata[0])->change->kind);
 	g_autofree RgMemberOutcome *outcomes = g_new0(RgMemberOutcome, job->results->len);
@@ -230,7 +239,7 @@ static bool settle(Apply *apply, const Job *job)
 void create_finish(Apply *apply, Job *job)
 {
 	rg_diags_take_all(apply->diags, job->diags);
-	if (!settle(apply, job)) {
+	if (!job->recorded) {
 		lose_track(apply, job);
 		return;
 	}

@@ -96,6 +96,7 @@ typedef struct {
 	GPtrArray *results; /* RgItemResult*; for JOB_FIND: NULL */
 	GPtrArray *found;   /* RgResource*, JOB_FIND */
 	bool found_all;	    /* JOB_FIND: the read was complete */
+	bool recorded;	    /* the state has what became of it */
 	RgDiags *diags;
 	int64_t started_ms;
 } Job;
@@ -134,7 +135,8 @@ typedef struct {
 	int64_t still_ms; /* when emit_still last ran */
 	unsigned ended;	  /* changes that ended, successfully or not */
 	bool store_failed;
-	bool stopping; /* a signal arrived */
+	const RgDiag *unwritten; /* why the state does not have the last answers */
+	bool stopping;		 /* a signal arrived */
 } Apply;
 
 /* steps.c: the graph */
@@ -211,13 +213,21 @@ char *indexes_text(const GPtrArray *steps);
 GPtrArray *batch_take(Apply *apply);
 void group_free(Group *group);
 
-/* create.c, change.c: preparing a job, and handling its answer */
+/* create.c, change.c: preparing a job, which may be submitted when the intents are durable; writing
+ * its answer to the state (false: it could not be written); and handling the answer, when that is
+ * durable (Job.recorded). */
 Job *create_prepare(Apply *apply, GPtrArray *steps);
+/* The batch moves records, which is durable before its intents are written. */
+bool create_makes_room(const GPtrArray *steps);
+bool create_record(Apply *apply, const Job *job);
 void create_finish(Apply *apply, Job *job);
 /* `verb`: JOB_UPDATE or JOB_REMOVE. NULL: none of the steps can be made, they have failed. */
 Job *change_prepare(Apply *apply, JobKind verb, const GPtrArray *steps);
+bool update_record(Apply *apply, const Job *job);
 void update_finish(Apply *apply, Job *job);
+bool remove_record(Apply *apply, const Job *job);
 void remove_finish(Apply *apply, Job *job);
+bool ready_record(Apply *apply, const Job *job);
 void ready_finish(Apply *apply, Job *job);
 
 /* items.c: a call about existing resources (provider.h). Steps for which no item can be built have

@@ -44,6 +44,9 @@ typedef enum {
 /* copy.h: the database is a copy in memory of a store elsewhere. */
 typedef struct RgCopy RgCopy;
 
+/* rg_store_group_begin: its transaction begins with the first change. */
+typedef enum { GROUP_NONE, GROUP_EMPTY, GROUP_BEGUN, GROUP_FAILED } Group;
+
 struct RgStore {
 	sqlite3 *db;
 	RgCopy *copy; /* NULL: it is the file */
@@ -57,6 +60,7 @@ struct RgStore {
 	GHashTable *locked;	/* char* cluster names whose lock this handle holds */
 	int64_t run;		/* the run that begin_run opened, 0 = none */
 	int64_t run_cluster;
+	Group group;
 	bool (*canceled)(void *data);
 	void *canceled_data;
 	void (*waiting)(void *data, const char *cluster, const char *holder);
@@ -170,8 +174,9 @@ bool sql_corrupt(const RgStore *store, const char *what, RgDiags *diags);
 void sql_error(RgStore *store, int rc, RgDiags *diags);
 void sql_forget_statements(RgStore *store);
 
-/* tx.c. A writing transaction is durable when tx_end returns true; after false, nothing of it was
- * written. Both kinds refuse a file that a newer raygpu has migrated in the meantime. */
+/* tx.c. A writing transaction is durable when tx_end returns true, or, in a group, with the
+ * group's; after false, nothing of it was written. Both kinds refuse a file that a newer raygpu has
+ * migrated in the meantime. */
 bool tx_begin_read(RgStore *store, RgDiags *diags);
 void tx_end_read(RgStore *store);
 bool tx_begin(RgStore *store, RgDiags *diags);

@@ -139,6 +139,12 @@ bool rg_store_history_from(RgStore *store, const char *cluster, int64_t *from_s,
 
 /* ---- writing; all need the lock; each is one durable transaction; false = nothing was changed */
 
+/* The changes between the two are one transaction, durable when _end returns true: one commit, one
+ * round trip. Each of them can fail on its own, with its diagnostics; then, and when _end returns
+ * false, none of them was made. */
+void rg_store_group_begin(RgStore *store);
+bool rg_store_group_end(RgStore *store, RgDiags *diags);
+
 /* The data at the start of a run; NULL keeps the recorded config and facts. meta: {"command",
  * "user", "host", "commit", "author", "dirty", "spec", "digest", "labels" (the spec's, which
  * lifetimes have from now on), ...} */

@@ -57,6 +57,8 @@ bool tx_begin_read(RgStore *store, RgDiags *diags)
 	int64_t version = -1;
 	int rc = SQLITE_OK;
 	store_check_thread(store);
+	if (store->group == GROUP_BEGUN)
+		return true; /* it reads what the group wrote */
 	for (int tries = 0; tries < 3; tries++) {
 		if (!simple(store, "BEGIN", diags))
 			return false;
@@ -77,13 +79,13 @@ bool tx_begin_read(RgStore *store, RgDiags *diags)
 
 void tx_end_read(RgStore *store)
 {
-	rollback(store);
+	if (store->group != GROUP_BEGUN)
+		rollback(store);
 }
 
-bool tx_begin(RgStore *store, RgDiags *diags)
+static bool begin(RgStore *store, RgDiags *diags)
 {
 	int64_t version;
-	store_check_writer(store, NULL);
 	if (!copy_begin(store, diags) || !simple(store, "BEGIN IMMEDIATE", diags))
 		return false;
 	sums_begin(store);
@@ -94,7 +96,7 @@ bool tx_begin(RgStore *store, RgDiags *diags)
 	return false;
 }
 
-bool tx_end(RgStore *store, bool ok, RgDiags *diags)
+static bool end(RgStore *store, bool ok, RgDiags *diags)
 {
 	ok = ok && sums_write(store, diags) && (!store->copy || changes_commit(store, diags)) &&
 	     simple(store, "COMMIT", diags);
@@ -102,6 +104,47 @@ bool tx_end(RgStore *store, bool ok, RgDiags *diags)
 		changes_end(store->copy);
 	rollback(store);
 	return ok;
+}
+
+bool tx_begin(RgStore *store, RgDiags *diags)
+{
+	store_check_writer(store, NULL);
+	if (store->group == GROUP_BEGUN)
+		return true;
+	if (store->group == GROUP_FAILED) {
+		RgDiag *diag = rg_diags_error(diags, "state.unwritable",
+			"nothing more is written to the state \"%s\"", store->shown);
+		rg_diag_hint(diag, "a change before this one failed: see the error above");
+		return false;
+	}
+	bool ok = begin(store, diags);
+	if (store->group == GROUP_EMPTY)
+		store->group = ok ? GROUP_BEGUN : GROUP_FAILED;
+	return ok;
+}
+
+bool tx_end(RgStore *store, bool ok, RgDiags *diags)
+{
+	if (store->group == GROUP_BEGUN && ok)
+		return true;
+	if (store->group == GROUP_BEGUN)
+		store->group = GROUP_FAILED;
+	return end(store, ok, diags);
+}
+
+void rg_store_group_begin(RgStore *store)
+{
+	store_check_writer(store, NULL);
+	g_assert(store->group == GROUP_NONE);
+	store->group = GROUP_EMPTY;
+}
+
+bool rg_store_group_end(RgStore *store, RgDiags *diags)
+{
+	Group was = store->group;
+	store_check_writer(store, NULL);
+	store->group = GROUP_NONE;
+	return was == GROUP_BEGUN ? end(store, true, diags) : was == GROUP_EMPTY;
 }
 
 bool tx_begin_cluster(RgStore *store, const char *cluster, int64_t *id, RgDiags *diags)

@@ -146,6 +146,65 @@ static void test_create_over_a_vanished_record_keeps_its_id_as_tombstone(
 #define ADD(path, function)                                                                        \
 	g_test_add("/state/" path, Fixture, NULL, fixture_up, function, fixture_down)
 
+static int64_t query_rows(Fixture *f)
+{
+	return query_int(f->path, "SELECT count(*) FROM journal_members");
+}
+
+/* Others see none of its changes before its end, this handle sees each at once. */
+static void test_a_group_is_one_transaction(Fixture *f, gconstpointer unused)
+{
+	fixture_open(f);
+	rg_store_group_begin(f->store);
+	int64_t first = open_batch(f, 0, 2);
+	g_assert_cmpint(open_batch(f, 2, 1), !=, first);
+	g_assert_cmpint(query_rows(f), ==, 0);
+	check_identity(f, T0, 0, 0);
+	g_assert_true(settle_created(f, first, T0, "i-0"));
+	check_identity(f, T0, 1, 0);
+	g_assert_true(rg_store_group_end(f->store, f->diags));
+	assert_fine(f->diags);
+	g_assert_cmpint(query_rows(f), ==, 2);
+	fixture_close(f);
+	fixture_open(f); /* its sums are right */
+	g_autoptr(RgSnapshot) all = load(f);
+	g_assert_cmpstr(rg_resource_set_find(all->recorded, T0)->id, ==, "i-0");
+	g_assert_cmpint(rg_resource_set_find(all->recorded, T2)->presence, ==, RG_PENDING);
+}
+
+/* One change of it is refused: none is made, and what follows is refused too. */
+static void test_a_group_fails_as_a_whole(Fixture *f, gconstpointer unused)
+{
+	fixture_open(f);
+	int64_t serial = query_int(f->path, "SELECT serial FROM clusters");
+	rg_store_group_begin(f->store);
+	int64_t row = open_batch(f, 0, 1);
+	g_assert_true(settle_created(f, row, T0, "i-0"));
+	g_assert_false(settle_created(f, row, T0, "i-0"));
+	assert_code(f->diags, "state.moved");
+	diags_reset(f);
+	g_assert_false(rg_store_joined(f->store, CLUSTER, NULL, 0, f->diags));
+	assert_code(f->diags, "state.unwritable");
+	diags_reset(f);
+	g_assert_false(rg_store_group_end(f->store, f->diags));
+	g_assert_cmpint(query_rows(f), ==, 0);
+	g_assert_cmpint(query_int(f->path, "SELECT serial FROM clusters"), ==, serial);
+	check_identity(f, T0, 0, 0);
+	open_batch(f, 0, 1);
+	g_assert_cmpint(query_rows(f), ==, 1);
+}
+
+static void test_an_empty_group_writes_nothing(Fixture *f, gconstpointer unused)
+{
+	fixture_open(f);
+	int64_t serial = query_int(f->path, "SELECT serial FROM clusters");
+	rg_store_group_begin(f->store);
+	g_autoptr(RgSnapshot) snapshot = load(f);
+	g_assert_true(rg_store_group_end(f->store, f->diags));
+	assert_fine(f->diags);
+	g_assert_cmpint(query_int(f->path, "SELECT serial FROM clusters"), ==, serial);
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
@@ -157,5 +216,8 @@ int main(int argc, char **argv)
 	ADD("journal/used-identity-is-refused", test_a_used_identity_is_refused);
 	ADD("journal/create-over-vanished",
 		test_create_over_a_vanished_record_keeps_its_id_as_tombstone);
+	ADD("group", test_a_group_is_one_transaction);
+	ADD("group-fails", test_a_group_fails_as_a_whole);
+	ADD("group-empty", test_an_empty_group_writes_nothing);
 	return g_test_run();
 }
