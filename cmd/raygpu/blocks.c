@@ -188,7 +188,7 @@ static bool search_pools(Search *search, const RgCluster *cluster)
 	bool found = false;
 	for (guint i = 0; i < cluster->pools->len; i++) {
 		const RgPool *pool = cluster->pools->pdata[i];
-		int nodes = search->options->nodes ? search->options->nodes : (int)pool->nodes_max;
+		int nodes = search->options->nodes ? search->options->nodes : (int)pool->wanted_max;
 		if (!pool->accelerators && !pool->market.reservation)
 			continue;
 		found = true;

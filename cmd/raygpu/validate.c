@@ -1,5 +1,14 @@
 #include "command.h"
 
+/* " (1 disabled)" */
+static char *disabled_of(const RgCluster *cluster)
+{
+	unsigned n = 0;
+	for (guint i = 0; i < cluster->pools->len; i++)
+		n += ((RgPool *)cluster->pools->pdata[i])->is_disabled;
+	return n ? g_strdup_printf(" (%u disabled)", n) : g_strdup("");
+}
+
 static void one(Context *context, const char *path, json_t *views)
 {
 	size_t before = rg_diags_count_of(context->diags, RG_SEVERITY_ERROR);
@@ -12,10 +21,11 @@ static void one(Context *context, const char *path, json_t *views)
 		return;
 	unsigned nodes = rg_cluster_nodes(cluster);
 	g_autofree char *place = rg_place_text(cluster->provider.name, cluster->provider.region);
+	g_autofree char *disabled = disabled_of(cluster);
 	g_autofree char *text = g_strdup_printf(
-		"Success! \"%s\" is valid: cluster %s, %u pool%s, %u node%s in %s.\n", path,
-		cluster->name, cluster->pools->len, cluster->pools->len == 1 ? "" : "s", nodes,
-		nodes == 1 ? "" : "s", place);
+		"Success! \"%s\" is valid: cluster %s, %u pool%s%s, %u node%s in %s.\n", path,
+		cluster->name, cluster->pools->len, cluster->pools->len == 1 ? "" : "s", disabled,
+		nodes, nodes == 1 ? "" : "s", place);
 	out_text(text);
 }
 

@@ -91,7 +91,7 @@ bool kube_lower_has_elastic(const KubeLowering *lowering)
 	json_array_foreach (nodes_of(lowering), i, node)
 		if (kube_lower_is_elastic(node))
 			return true;
-	return false;
+	return json_is_true(json_object_get(lowering->fitted, "elastic"));
 }
 
 /* ---- checks */

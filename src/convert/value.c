@@ -105,6 +105,8 @@ static json_t *transform(Convert *convert, const json_t *value, const char *cons
 		return split(value);
 	if (g_str_equal(words[0], "one"))
 		return json_array_size(value) == 1 ? json_incref(json_array_get(value, 0)) : NULL;
+	if (g_str_equal(words[0], "not"))
+		return json_is_boolean(value) ? json_boolean(!json_is_true(value)) : NULL;
 	if (g_str_equal(words[0], "integer"))
 		return json_is_integer(value) ? json_incref(rg_json_unconst(value)) : NULL;
 	g_autofree char *text = convert_scalar(value);

@@ -94,7 +94,7 @@ static const RgInstanceType *pinned_type(const Choice *choice, const char **reas
 	const RgShape *shape = choice->shape;
 	const char *lost = NULL;
 	g_autofree char *why_lost = NULL;
-	for (unsigned i = 0; i < rg_fit_count(shape->pool); i++) {
+	for (unsigned i = 0; i < rg_fit_wanted(shape->pool); i++) {
 		const char *name = rg_json_str(shape->nodes[i].pin, "instance_type", NULL);
 		const RgInstanceType *type =
 			name ? rg_catalog_find_type(choice->shapes->catalog, name) : NULL;
@@ -298,7 +298,7 @@ bool rg_fit_choose_type(RgShapes *shapes, const RgCluster *cluster, RgShape *sha
 	const char *pinned = NULL;
 	char *reason = NULL;
 	const RgInstanceType *type = NULL;
-	if (pool->market.reservation && shapes->reservations) {
+	if (pool->market.reservation && shapes->reservations && !pool->is_disabled) {
 		type = reserved_type(&choice, shape, &reason);
 	} else if (pool->instance_type) {
 		type = named_type(&choice);

@@ -209,5 +209,7 @@ char *rg_demand_judge(RgDemand *demand, const RgWorkload *workload, const RgBund
 	else if (bundle->gpus > 0)
 		set_part(bundle, shape, need);
 	/* it would run there if the pool had any */
+	if (shape->pool->is_disabled)
+		return g_strdup("is disabled");
 	return shape->pool->nodes_max == 0 ? g_strdup("has no nodes") : NULL;
 }

@@ -169,6 +169,17 @@ static bool check_images(const Fit *fit, const RgShape *shape)
 	return good;
 }
 
+/* The head runs the autoscaler while it has nothing to scale: it would restart otherwise. */
+static bool has_disabled_range(const RgCluster *cluster)
+{
+	for (guint i = 0; i < cluster->pools->len; i++) {
+		const RgPool *pool = cluster->pools->pdata[i];
+		if (pool->is_elastic && pool->is_disabled)
+			return true;
+	}
+	return false;
+}
+
 static json_t *document(const Fit *fit, const char *lineage, json_t *nodes)
 {
 	const RgCluster *cluster = fit->cluster;
@@ -184,9 +195,11 @@ static json_t *document(const Fit *fit, const char *lineage, json_t *nodes)
 		json_object_set_new(ray, "registry",
 			json_pack("{s:s, s:s}", "username", cluster->ray.registry_user,
 				"password_secret", cluster->ray.registry_secret));
-	return json_pack("{s:i, s:s, s:s?, s:o, s:o, s:O, s:o, s:O, s:O*}", "format", 1, "cluster",
-		cluster->name, "lineage", lineage, "scope", scope, "labels", labels, "facts",
-		fit->facts, "ray", ray, "nodes", nodes, "jobs", cluster->jobs);
+	json_t *elastic = has_disabled_range(cluster) ? json_true() : NULL;
+	return json_pack("{s:i, s:s, s:s?, s:o, s:o, s:O, s:o, s:O, s:O*, s:o*}", "format", 1,
+		"cluster", cluster->name, "lineage", lineage, "scope", scope, "labels", labels,
+		"facts", fit->facts, "ray", ray, "nodes", nodes, "jobs", cluster->jobs, "elastic",
+		elastic);
 }
 
 json_t *rg_fit(const RgCluster *cluster, const RgShapes *shapes, const json_t *facts,

@@ -10,6 +10,8 @@
  *         "price_microusd_hour": integer or null, "price_date": text or null,
  *         "price_quality": text or null, "reason": text or null, "market": text, absent: on-demand,
  *         "reservation": id, absent: none}},
+ *    "kept": {"POOL/INDEX": as in `nodes`}, of nodes that went when their pool was disabled;
+ *        absent: none,
  *    "reservations": {id: facts of the provider's `resolve`, null if there is no such}; absent:
  *        nobody asked, so that the pools' types are chosen as without a reservation,
  *    "settings": the spec's provider settings on which the facts depend; absent: none,

@@ -11,6 +11,7 @@ typedef struct RgShape RgShape;
 /* One node: the contents of its pin, borrowed; NULL where it is not pinned. */
 typedef struct {
 	const json_t *pin;
+	bool is_kept;	      /* the pin is of a node that went when its pool was disabled */
 	const RgShape *as;    /* its pool's shape, or the variant of it that the node is */
 	const char *zone;     /* pinned and admitted by the spec */
 	const char *image_id; /* pinned under the pool's image key */
@@ -27,7 +28,7 @@ struct RgShape {
 	const char *image_key;	   /* borrowed from the pool, or static */
 	char *ray_image;	   /* instead of the cluster's default one; NULL: that one */
 	const char *pinned_image;  /* image id of the lowest pinned node, for new ones */
-	RgFitNode *nodes;	   /* rg_fit_count of the pool */
+	RgFitNode *nodes;	   /* rg_fit_wanted of the pool; of a disabled one only pins */
 	unsigned homeless;	   /* nodes without a zone yet */
 	const char *gathered;	   /* zone of a pool with a placement and nodes; NULL: none */
 	GHashTable *nodes_in;	   /* zone -> number of nodes that keep it; keys borrowed */
@@ -57,6 +58,14 @@ struct RgShapes {
 static inline unsigned rg_fit_count(const RgPool *pool)
 {
 	return pool->is_elastic ? MIN(pool->nodes_max, 1) : pool->nodes;
+}
+
+/* The same if the pool were enabled. */
+static inline unsigned rg_fit_wanted(const RgPool *pool)
+{
+	if (!pool->is_disabled)
+		return rg_fit_count(pool);
+	return pool->is_elastic ? MIN(pool->wanted_max, 1) : pool->wanted;
 }
 
 #define RG_FIT_DEFAULT_IMAGE "default/x86_64"

@@ -58,13 +58,39 @@ void rg_remedy_try_pools(RgRemedy *remedy, const RgTrial *given,
 		trial.price = rg_remedy_price(remedy, shape->type, shape->is_spot);
 		bool known = trial.price != RG_MONEY_UNKNOWN;
 		/* a reservation has no more nodes than were reserved */
-		if (shape->pool->market.reservation || known == remedy->unpriced ||
-			!rg_remedy_admits(remedy, shape))
+		bool may_grow = !shape->pool->market.reservation && !shape->pool->is_disabled;
+		if (!may_grow || known == remedy->unpriced || !rg_remedy_admits(remedy, shape))
 			continue;
 		trial.price = known ? trial.price : 1;
 		json_t *change = rg_remedy_change(shape, shape->pool->name);
 		rg_remedy_offer(remedy, &trial, mark ? mark(change, data) : change);
 	}
+}
+
+/* What the spec has already: enabled, with more nodes if those that it says are too few. */
+static void try_disabled(RgRemedy *remedy, const RgTrial *given)
+{
+	for (unsigned p = 1; p < given->shapes.shapes->len; p++) {
+		const RgShape *shape = given->shapes.shapes->pdata[p];
+		const RgPool *pool = shape->pool;
+		RgTrial trial = *given;
+		trial.grows = p;
+		trial.least = MAX(1, MAX(pool->wanted, pool->wanted_max));
+		trial.price = rg_remedy_price(remedy, shape->type, shape->is_spot);
+		bool known = trial.price != RG_MONEY_UNKNOWN;
+		if (!pool->is_disabled || known == remedy->unpriced ||
+			!rg_remedy_admits(remedy, shape))
+			continue;
+		trial.price = known ? trial.price : 1;
+		json_t *change = rg_remedy_change(shape, pool->name);
+		json_object_set_new(change, "enable", json_true());
+		rg_remedy_offer(remedy, &trial, change);
+	}
+	if (remedy->best || remedy->unpriced)
+		return;
+	remedy->unpriced = true;
+	try_disabled(remedy, given);
+	remedy->unpriced = false;
 }
 
 const GPtrArray *rg_remedy_profiles(RgRemedy *remedy, const RgInstanceType *type)
@@ -93,6 +119,9 @@ json_t *rg_fit_remedy(const RgFitAsk *ask)
 	rg_remedy_try_sharing(&remedy);
 	remedy.max_nodes = room;
 	bool free = remedy.best != NULL;
+	if (!free)
+		try_disabled(&remedy, &same);
+	free |= remedy.best != NULL;
 	if (!free) {
 		remedy.steps = MOST_STEPS;
 		rg_remedy_try_pools(&remedy, &same, NULL, NULL);

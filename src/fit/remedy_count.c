@@ -102,7 +102,8 @@ static bool count_nodes(RgRemedy *remedy, const RgTrial *trial, uint64_t *nodes)
 	int64_t limit = cost_limit(remedy, trial);
 	if (limit >= 0 && trial->price > 0)
 		most = MIN(most, (uint64_t)(limit / trial->price));
-	uint64_t low = fewest(remedy, &problem, pool, trial->extra ? 1 : 0, most, runs_alone);
+	uint64_t least = MAX(trial->least, trial->extra ? 1 : 0);
+	uint64_t low = fewest(remedy, &problem, pool, least, most, runs_alone);
 	*nodes = low <= most ? fewest(remedy, &problem, pool, low, most, is_enough) : low;
 	return *nodes <= most;
 }

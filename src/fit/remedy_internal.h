@@ -26,6 +26,7 @@ typedef struct {
 	RgShapes shapes;
 	RgShape *extra; /* a new pool; NULL: none */
 	unsigned grows; /* the pool that gets more nodes */
+	unsigned least; /* how many more at least; 0: any number */
 	int64_t price;	/* of one of them */
 } RgTrial;
 

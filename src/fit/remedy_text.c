@@ -33,8 +33,9 @@ char *rg_fit_remedy_text(const json_t *remedy)
 	int64_t over = rg_json_int(remedy, "over_budget_microusd_hour", 0);
 	g_autofree char *excess = rg_money_format(over);
 	const char *plural = nodes == 1 ? "" : "s";
+	bool enable = rg_json_bool(remedy, "enable", false);
 	bool priced = json_is_integer(json_object_get(remedy, "microusd_hour"));
-	g_autoptr(GString) text = g_string_new(priced ? "cheapest: " : "");
+	g_autoptr(GString) text = g_string_new(priced && !enable ? "cheapest: " : "");
 	if (json_is_number(part))
 		g_string_append_printf(text,
 			"`gpus: %.4g` for the workload, which then shares GPUs%s",
@@ -42,7 +43,11 @@ char *rg_fit_remedy_text(const json_t *remedy)
 	if (pool && mig)
 		g_string_append_printf(text, "share: {mig: %s} for pool %s (%s)%s", mig, pool, type,
 			nodes > 0 ? ", and " : "");
-	if (pool && nodes > 0)
+	if (enable)
+		g_string_append_printf(text,
+			"enable pool %s, with %" G_GINT64_FORMAT " node%s of %s", pool, nodes,
+			plural, type);
+	else if (pool && nodes > 0)
 		g_string_append_printf(text, "%" G_GINT64_FORMAT " more node%s of pool %s (%s)",
 			nodes, plural, pool, type);
 	if (!pool)

@@ -45,10 +45,16 @@ static void find_pins(RgShape *shape, const json_t *pins)
 {
 	const RgPool *pool = shape->pool;
 	const json_t *nodes = json_object_get(pins, "nodes");
-	shape->nodes = g_new0(RgFitNode, MAX(rg_fit_count(pool), 1));
-	for (unsigned i = 0; i < rg_fit_count(pool) && json_object_size(nodes) > 0; i++) {
+	const json_t *kept = json_object_get(pins, "kept");
+	bool any = json_object_size(nodes) + json_object_size(kept) > 0;
+	shape->nodes = g_new0(RgFitNode, MAX(rg_fit_wanted(pool), 1));
+	for (unsigned i = 0; i < rg_fit_wanted(pool) && any; i++) {
 		g_autofree char *key = rg_fit_pin_key(pool->name, pool->is_head, i);
-		shape->nodes[i].pin = json_object_get(nodes, key);
+		RgFitNode *node = &shape->nodes[i];
+		node->pin = json_object_get(nodes, key);
+		node->is_kept = !node->pin && json_object_get(kept, key);
+		if (node->is_kept)
+			node->pin = json_object_get(kept, key);
 	}
 }
 
@@ -112,7 +118,7 @@ static void read_pins(RgShapes *shapes, const RgCluster *cluster, RgShape *shape
 			node->image_id = rg_json_str(node->pin, "image_id", NULL);
 		if (!as->pinned_image)
 			as->pinned_image = node->image_id;
-		if (!node->pin)
+		if (!node->pin || node->is_kept)
 			is_open = true;
 		if (!node->zone || !node->same_type)
 			shape->homeless++;

@@ -20,6 +20,8 @@ static json_t *pool_json(const RgJudge *judge, unsigned p)
 	rg_json_set_str(pool, "instance_type", shape->type->name);
 	json_object_set_new(pool, "nodes", json_integer(shape->pool->nodes_max));
 	json_object_set_new(pool, "nodes_min", json_integer(shape->pool->nodes));
+	if (shape->pool->is_disabled)
+		json_object_set_new(pool, "disabled", json_true());
 	rg_json_set_str(pool, "accelerator", gpu ? gpu->name : NULL);
 	rg_json_set_str(pool, "slice", slice);
 	json_object_set_new(pool, "time_slices", json_integer(shape->pool->share.time_slices));

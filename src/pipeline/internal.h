@@ -74,6 +74,12 @@ bool pass_settle_offline(RgTables *tables, RgCluster *cluster, RgDiags *diags);
 void pass_explain_place(const RgPass *pass, RgDiags *diags);
 /* The facts of the fitted document with the choice of the place; a new reference or NULL. */
 json_t *pass_facts(const RgPass *pass, const json_t *fitted);
+/* pool_rules.c. RgPlanRule of each pool of the spec; they borrow from the pass. */
+GArray *pass_rules(const RgPass *pass, bool destroy);
+/* kept.c. What the state keeps of pools that are or were disabled (fit.h); a new reference. */
+json_t *pass_kept(const RgPass *pass);
+/* What it must keep after the plan, from the pins; a new reference, NULL: nothing. */
+json_t *pass_keep(const RgPass *pass);
 /* trust.c. Settings that affect credentials must be the cloud's own, recorded, or allowed; else
  * provider.not-admitted. */
 bool pass_check_trust(const RgSession *session, const RgPass *pass, const char *provider,

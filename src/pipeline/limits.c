@@ -1,3 +1,4 @@
+#include "fit/disabled.h"
 #include "pipeline/internal.h"
 #include <math.h>
 #include "base/money.h"
@@ -128,6 +129,12 @@ json_t *pass_carbon(RgSession *session, RgPass *pass, RgDiags *diags)
 	json_array_foreach (json_object_get(pass->fitted, "nodes"), i, node)
 		add_type(types, carbon, catalog, provider, region,
 			rg_json_str(json_object_get(node, "offer"), "instance_type", NULL));
+	for (i = 0; pass->shapes && i < pass->cluster->pools->len; i++) {
+		const RgPool *pool = pass->cluster->pools->pdata[i];
+		if (pool->is_disabled)
+			add_type(types, carbon, catalog, provider, region,
+				rg_fit_disabled(pass->shapes, pool).instance_type);
+	}
 	for (i = 0; i < rg_resource_set_size(snapshot->recorded); i++) {
 		const RgResource *resource = rg_resource_set_get(snapshot->recorded, i);
 		for (size_t n = 0; n < rg_nodes_pools(resource, NULL); n++)

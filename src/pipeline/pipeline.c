@@ -176,20 +176,6 @@ static GPtrArray *pool_order(const RgCluster *cluster)
 	return names;
 }
 
-static GArray *rules_of(const RgCluster *cluster)
-{
-	GArray *rules = g_array_new(FALSE, FALSE, sizeof(RgPlanRule));
-	for (guint i = 0; cluster && i < cluster->pools->len; i++) {
-		const RgPool *pool = cluster->pools->pdata[i];
-		/* nodes that must be near each other cannot be made one after the other */
-		bool rolls = !pool->gang && !rg_fit_is_gathered(pool);
-		const RgPlanRule rule = {pool->name, pool->gang, rolls ? pool->max_unavailable : 0,
-			rolls ? pool->max_surge : 0};
-		g_array_append_val(rules, rule);
-	}
-	return rules;
-}
-
 /* Reads and decides; discards what was read before. */
 static bool pass_look(RgSession *session, RgPass *pass, RgDiags *diags)
 {
@@ -269,7 +255,7 @@ bool rg_pass_make_plan(RgSession *session, RgPass *pass, RgDiags *diags)
 	json_auto_t *protection = NULL;
 	json_auto_t *protect = pass_protected_pools(session, pass, &protection);
 	g_autoptr(GPtrArray) order = pool_order(cluster);
-	g_autoptr(GArray) rules = rules_of(cluster);
+	g_autoptr(GArray) rules = pass_rules(pass, session->diff.destroy);
 	g_autoptr(GPtrArray) limits =
 		session->diff.destroy || looking ? NULL : pass_limits(cluster, pass->project);
 	json_auto_t *ignored = pass_ignored_tags(cluster, pass->project);

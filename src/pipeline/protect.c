@@ -79,8 +79,14 @@ static void protection_refuse(
 		: first->action == RG_ACTION_REPLACE ? "replaced"
 						     : "made smaller");
 	rg_diag_address(diag, first->address, NULL);
-	if (pool)
+	if (pool && pool->is_disabled) {
+		g_autofree char *protect = rg_json_pointer_add(pool->origin, "protect");
+		rg_diag_at(diag, pool->enabled_source);
+		rg_diag_related(
+			diag, rg_cluster_source(pass->cluster, protect), "it is protected here");
+	} else if (pool) {
 		rg_diag_at(diag, pool->source);
+	}
 	rg_diag_hint(diag, "to do it anyway, set `protect: false` there, apply that, and then "
 			   "apply this change");
 }

@@ -20,7 +20,7 @@ static json_t *wanted_of(const RgCluster *cluster)
 	for (guint i = 0; i < cluster->pools->len; i++) {
 		const RgPool *pool = cluster->pools->pdata[i];
 		const char *id = pool->market.reservation;
-		if (!id)
+		if (!id || pool->is_disabled)
 			continue;
 		g_autofree char *origin = g_strconcat(pool->origin, "/market/reservation", NULL);
 		if (!is_listed(wanted, id))

@@ -203,6 +203,8 @@ json_t *rg_pass_pins(RgPass *pass)
 	if (pass->snapshot->provider &&
 		!is_at(pass->snapshot->provider, pass->snapshot->region, &pass->cluster->provider))
 		json_object_set_new(pass->pins, "facts", json_null());
+	else
+		json_object_set_new(pass->pins, "kept", pass_kept(pass));
 	return pass->pins;
 }
 
@@ -213,5 +215,8 @@ json_t *pass_facts(const RgPass *pass, const json_t *fitted)
 		json_object_set(facts, "place", pass->place);
 	if (facts && pass->leases)
 		json_object_set(facts, "leases", pass->leases);
+	json_t *kept = facts ? pass_keep(pass) : NULL;
+	if (kept)
+		json_object_set_new(facts, "kept", kept);
 	return facts;
 }

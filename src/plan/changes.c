@@ -243,15 +243,33 @@ static json_t *computed_of(Maker *maker, const RgChange *change)
 	return json_incref(names);
 }
 
+RgSource plan_source(const Maker *maker, RgSource source)
+{
+	if (source.line > 0 && maker->input->spec_file)
+		source.file = g_intern_string(maker->input->spec_file);
+	return source;
+}
+
 static void take_source(const Maker *maker, RgPlanChange *to, const char *origin)
 {
 	const RgPlanInput *input = maker->input;
 	to->origin = g_strdup(origin);
-	if (!input->source || !origin)
-		return;
-	to->source = input->source(input->source_data, origin);
-	if (to->source.line > 0 && input->spec_file)
-		to->source.file = g_intern_string(input->spec_file);
+	if (input->source && origin)
+		to->source = plan_source(maker, input->source(input->source_data, origin));
+}
+
+/* Why it goes, if the pool is still in the spec. */
+static void tell_disabled(const Maker *maker, RgPlanChange *to)
+{
+	const RgPlanInput *input = maker->input;
+	for (size_t i = 0; i < input->n_rules; i++) {
+		const RgPlanRule *rule = &input->rules[i];
+		if (!rule->disabled || g_strcmp0(rule->pool, to->group) != 0 || to->note)
+			continue;
+		to->source = plan_source(maker, rule->disabled_at);
+		to->note = g_strdup_printf("pool %s is disabled at %s:%u", rule->pool,
+			to->source.file, (unsigned)to->source.line);
+	}
 }
 
 const char *rg_plan_change_pool(const RgPlanChange *change)
@@ -324,6 +342,8 @@ RgPlanChange *plan_change_new(Maker *maker, const RgChange *change)
 		g_ptr_array_add(
 			to->after, g_strdup(((RgChange *)change->after->pdata[i])->address));
 	take_source(maker, to, resource->origin);
+	if (to->action == RG_ACTION_DELETE)
+		tell_disabled(maker, to);
 	take_offers(maker, to, change);
 	return to;
 }

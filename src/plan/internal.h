@@ -50,6 +50,8 @@ json_t *pin_after(const Maker *maker, const RgChange *change);
 
 /* changes.c */
 RgPlanChange *plan_change_new(Maker *maker, const RgChange *change);
+/* The place in the spec as plans name its file. */
+RgSource plan_source(const Maker *maker, RgSource source);
 void plan_change_free(gpointer change);
 void plan_attr_free(gpointer attr);
 /* explain.c: which fields of the spec caused the change of attributes. A new reference or NULL. */

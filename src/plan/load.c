@@ -172,6 +172,8 @@ static void load_pools(Loader *loader, RgPlan *plan, const json_t *own)
 		members_take(loader, pool_members, pool, item);
 		load_side(loader, json_object_get(item, "before"), &pool->before);
 		load_side(loader, json_object_get(item, "after"), &pool->after);
+		if (pool->disabled)
+			load_side(loader, json_object_get(item, "enabled"), &pool->enabled);
 	}
 }
 

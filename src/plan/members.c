@@ -30,7 +30,8 @@ const Member pool_members[] = {MEMBER(RgPlanPool, pool, NEEDED),
 	MEMBER(RgPlanPool, instance_type_before, TEXT), MEMBER(RgPlanPool, market_before, TEXT),
 	MEMBER(RgPlanPool, price_date, TEXT), MEMBER(RgPlanPool, price_quality, TEXT),
 	MEMBER(RgPlanPool, gang, FLAG), MEMBER(RgPlanPool, max_unavailable, SOME),
-	MEMBER(RgPlanPool, max_surge, SOME), {0}};
+	MEMBER(RgPlanPool, max_surge, SOME), MEMBER(RgPlanPool, disabled, FLAG),
+	MEMBER(RgPlanPool, disabled_at, SOURCE), MEMBER(RgPlanPool, again, TEXT), {0}};
 
 const Member sum_members[] = {MEMBER(RgPlanSum, nodes, COUNT), MEMBER(RgPlanSum, gpus, COUNT),
 	MEMBER(RgPlanSum, microusd_hour, AMOUNT), MEMBER(RgPlanSum, unpriced, COUNT), {0}};

@@ -80,6 +80,11 @@ typedef struct {
 	 * one. Both 0: none are replaced, or all at once */
 	unsigned max_unavailable, max_surge;
 	RgPlanSide before, after;
+	bool disabled;	      /* by the spec: it has no nodes after the apply */
+	RgSource disabled_at; /* the line that says so */
+	RgPlanSide enabled;   /* what it would have if it were enabled; `now` is the least */
+	char *again;	      /* it was disabled, and its new nodes are what they were: "2 nodes,
+				 8xA in east-1a"; NULL: no */
 } RgPlanPool;
 
 /* A limit of a budget that the plan was compared with. */
@@ -157,6 +162,12 @@ typedef struct {
 	const char *pool;
 	bool gang;
 	unsigned max_unavailable, max_surge; /* as RgPool has them */
+	bool disabled;
+	RgSource disabled_at;
+	/* what it would be if it were enabled; borrowed */
+	const char *instance_type, *accelerator, *market;
+	RgPlanSide enabled;
+	char *again; /* as in RgPlanPool */
 } RgPlanRule;
 
 typedef struct {

@@ -195,6 +195,34 @@ static gint compare_markets(gconstpointer a, gconstpointer b)
 	return strcmp((*(RgPlanMarket *const *)a)->market, (*(RgPlanMarket *const *)b)->market);
 }
 
+static void add_carbon(const Maker *maker, RgPlanSum *sum, const char *type)
+{
+	const json_t *types = json_object_get(maker->input->carbon, "types");
+	const json_t *mg = type ? json_object_get(types, type) : NULL;
+	sum->uncounted = json_is_integer(mg) ? 0 : sum->nodes;
+	sum->carbon_mg_hour = json_integer_value(mg) * sum->nodes;
+}
+
+/* Its nodes of before say what it is, if it has any. */
+static void add_disabled(const Maker *maker, RgPlanPool *pool, const RgPlanRule *rule)
+{
+	pool->disabled = rule->disabled;
+	pool->again = g_strdup(rule->again);
+	if (!rule->disabled)
+		return;
+	pool->disabled_at = plan_source(maker, rule->disabled_at);
+	pool->enabled = rule->enabled;
+	add_carbon(maker, &pool->enabled.now, rule->instance_type);
+	add_carbon(maker, &pool->enabled.least, rule->instance_type);
+	add_carbon(maker, &pool->enabled.most, rule->instance_type);
+	if (pool->before.most.nodes || !rule->instance_type)
+		return;
+	const Offer offer = {.instance_type = rule->instance_type,
+		.accelerator = rule->accelerator,
+		.market = rule->market};
+	name_pool(pool, &offer);
+}
+
 static void add_rules(const Maker *maker, GPtrArray *pools, GHashTable *by_name)
 {
 	g_autoptr(GHashTable) rolling = rolling_pools(maker->plan);
@@ -202,6 +230,7 @@ static void add_rules(const Maker *maker, GPtrArray *pools, GHashTable *by_name)
 		const RgPlanRule *rule = &maker->input->rules[i];
 		RgPlanPool *pool = find_pool(pools, by_name, rule->pool);
 		pool->gang = rule->gang;
+		add_disabled(maker, pool, rule);
 		if (!g_hash_table_contains(rolling, rule->pool))
 			continue;
 		pool->max_surge = rule->max_surge;
@@ -231,7 +260,7 @@ void pools_make(Maker *maker)
 	qsort(pools->pdata + known, pools->len - known, sizeof(gpointer), compare_pools);
 	for (guint i = pools->len; i > 0; i--) {
 		const RgPlanPool *pool = pools->pdata[i - 1];
-		if (pool->before.most.nodes == 0 && pool->after.most.nodes == 0)
+		if (!pool->disabled && pool->before.most.nodes == 0 && pool->after.most.nodes == 0)
 			g_ptr_array_remove_index(pools, i - 1);
 	}
 	g_ptr_array_foreach(pools, keep_changes, NULL);

@@ -80,6 +80,8 @@ static json_t *pools_json(const RgPlan *plan)
 		json_t *object = members_json(pool_members, pool, NULL);
 		json_object_set_new(object, "before", side_json(plan, &pool->before));
 		json_object_set_new(object, "after", side_json(plan, &pool->after));
+		if (pool->disabled)
+			json_object_set_new(object, "enabled", side_json(plan, &pool->enabled));
 		json_array_append_new(list, object);
 	}
 	return list;

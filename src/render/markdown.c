@@ -139,6 +139,18 @@ static void add_money(GString *to, const RgPlan *plan)
 	g_string_append_c(to, '\n');
 }
 
+static void add_disabled_pools(GString *to, const RgPlan *plan)
+{
+	for (guint i = 0; i < plan->pools->len; i++) {
+		g_autofree char *line = disabled_text(plan->pools->pdata[i]);
+		if (!line)
+			continue;
+		g_string_append_c(to, '\n');
+		add_escaped(to, line);
+		g_string_append_c(to, '\n');
+	}
+}
+
 /* Why nodes are replaced, in terms of the spec. */
 static void add_reasons(GString *to, const RgPlan *plan)
 {
@@ -257,6 +269,7 @@ static char *one(const RgReports *reports, size_t bytes)
 	if (report->plan && !rg_plan_is_noop(report->plan)) {
 		add_table(out, report->plan, reports->today);
 		add_money(out, report->plan);
+		add_disabled_pools(out, report->plan);
 		add_reasons(out, report->plan);
 	}
 	add_findings(out, findings);

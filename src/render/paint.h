@@ -69,6 +69,10 @@ void add_pools(GString *text, const RgPlan *plan, RgPriceMarks *told, const RgSt
 /* chosen.c: whether fit's reason for an instance type means a choice among several */
 bool is_choice(const char *reason);
 void add_choices(GString *text, const RgPlan *plan, const RgStyle *style);
+/* disabled.c. "Pool train is disabled (cluster.yaml:12); enabled, it has ...", or that it is
+ * enabled again; g_free, NULL: neither. */
+char *disabled_text(const RgPlanPool *pool);
+void add_disabled(GString *text, const RgPlan *plan, const RgStyle *style);
 /* capacity.c */
 void add_capacity(GString *text, const RgPlan *plan, RgPriceMarks *told, const RgStyle *style);
 /* place.c: why the cluster is where it is; nothing when the spec left no choice */

@@ -23,8 +23,9 @@ static char *count_text(const RgPlanSide *side)
 char *nodes_change(const RgPlanPool *pool)
 {
 	g_autofree char *before = count_text(&pool->before), *after = count_text(&pool->after);
-	return g_str_equal(before, after) ? g_steal_pointer(&after)
-					  : g_strdup_printf("%s -> %s", before, after);
+	const char *why = pool->disabled ? " (disabled)" : "";
+	return g_str_equal(before, after) ? g_strconcat(after, why, NULL)
+					  : g_strdup_printf("%s -> %s%s", before, after, why);
 }
 
 char *word_change(const char *before, const char *after)
@@ -337,6 +338,7 @@ void add_pools(GString *text, const RgPlan *plan, RgPriceMarks *told, const RgSt
 	add_cost(text, plan, style);
 	add_carbon(text, plan, style);
 	add_ray(text, plan, style);
+	add_disabled(text, plan, style);
 	add_choices(text, plan, style);
 	add_capacity(text, plan, told, style);
 	add_gangs(text, plan, style);

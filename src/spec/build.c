@@ -40,6 +40,21 @@ static void build_nodes(RgPool *pool, const json_t *nodes)
 	const json_t *max = pool->is_elastic ? json_object_get(nodes, "max") : nodes;
 	pool->nodes = pool->is_head ? 1 : (unsigned)json_number_value(min);
 	pool->nodes_max = pool->is_head ? 1 : (unsigned)json_number_value(max);
+	pool->wanted = pool->nodes;
+	pool->wanted_max = pool->nodes_max;
+}
+
+/* After everything that depends on the number of nodes that the spec says. */
+static void build_enabled(RgPool *pool, const RgDocument *document)
+{
+	g_autofree char *own = rg_json_pointer_add(pool->origin, "enabled");
+	const char *const at[] = {own, "/workers/enabled"};
+	for (size_t i = 0; i < G_N_ELEMENTS(at) && !pool->is_head && !pool->is_disabled; i++) {
+		pool->is_disabled = json_is_false(rg_json_at(document->value, at[i]));
+		pool->enabled_source = rg_document_source(document, at[i]);
+	}
+	if (pool->is_disabled)
+		pool->nodes = pool->nodes_max = 0;
 }
 
 static void build_market(
@@ -170,6 +185,7 @@ static RgPool *build_pool(
 	pool->resources = ref_object(value, "resources");
 	pool->env = ref_object(value, "env");
 	pool->prepare = build_prepare(value, document->value);
+	build_enabled(pool, document);
 	return pool;
 }
 

@@ -50,6 +50,11 @@ typedef struct {
 	unsigned nodes;		 /* fixed count, 0 is allowed for workers; 1 for the head */
 	unsigned nodes_max;	 /* above `nodes` in an elastic pool, whose minimum is `nodes` */
 	bool is_elastic;	 /* nodes: {min, max} */
+	/* `enabled: false` of the pool or of all workers: `nodes` and `nodes_max` are 0, and these
+	 * are what the spec says; otherwise they are the same */
+	bool is_disabled;
+	unsigned wanted, wanted_max;
+	RgSource enabled_source; /* of the `enabled` that is false */
 	RgSource nodes_source;
 	GStrv zones; /* candidates in order; NULL = any */
 	RgSource zones_source;

@@ -252,6 +252,33 @@ static void check_renames(RgDocument *document, RgDiags *diags)
 	}
 }
 
+/* A pool that says of itself that it is enabled, while all are disabled. */
+static void check_enabled(RgDocument *document, const char *pointer, RgDiags *diags)
+{
+	static const char all[] = "/workers/enabled";
+	g_autofree char *at = rg_json_pointer_add(pointer, "enabled");
+	if (!json_is_true(rg_json_at(document->value, at)) ||
+		!json_is_false(rg_json_at(document->value, all)))
+		return;
+	g_autofree char *path = rg_spec_path(document, at);
+	RgDiag *diag = rg_spec_report(document, at, "spec.conflict", diags,
+		"%s is true, but workers.enabled is false", path);
+	rg_diag_related(diag, rg_document_source(document, all), "all pools are disabled here");
+	rg_diag_hint(diag, "remove one of them; to enable only some pools, set `enabled: false` of "
+			   "the others");
+}
+
+static void check_head_enabled(RgDocument *document, RgDiags *diags)
+{
+	static const char at[] = "/head/enabled";
+	if (!json_is_false(rg_json_at(document->value, at)))
+		return;
+	RgDiag *diag = rg_spec_report(document, at, "spec.conflict", diags,
+		"the head cannot be disabled: a cluster cannot be without it");
+	rg_diag_hint(diag, "`workers: {enabled: false}` removes the nodes of all pools; `raygpu "
+			   "destroy` removes the cluster");
+}
+
 static void check_pools(RgDocument *document, RgDiags *diags)
 {
 	json_t *pools = json_object_get(document->value, "pools"), *pool;
@@ -262,6 +289,7 @@ static void check_pools(RgDocument *document, RgDiags *diags)
 		check_pool(document, pointer, diags);
 		check_market(document, pointer, diags);
 		check_reservation(document, pointer, diags);
+		check_enabled(document, pointer, diags);
 		g_autofree char *count = rg_json_pointer_add(pointer, "nodes");
 		nodes += rg_spec_check_nodes(document, count, diags);
 		if (g_str_equal(name, "head"))
@@ -343,6 +371,7 @@ void rg_spec_check_rules(RgDocument *document, RgDiags *diags)
 	check_budget(document, diags);
 	check_mounts(document, "", diags);
 	check_pool(document, "/head", diags);
+	check_head_enabled(document, diags);
 	check_pools(document, diags);
 	check_renames(document, diags);
 	rg_spec_check_leases(document, diags);

@@ -1,0 +1,52 @@
+/* How apply is to make and replace the nodes of each pool, for the plan (RgPlanRule). */
+#include "fit/disabled.h"
+#include "pipeline/internal.h"
+
+static RgPlanSum sum_of(const RgDisabledSum *sum)
+{
+	return (RgPlanSum){.nodes = sum->nodes,
+		.gpus = sum->gpus,
+		.unpriced = sum->unpriced,
+		.microusd_hour = sum->microusd_hour};
+}
+
+static void disable_rule(RgPlanRule *rule, const RgPass *pass, const RgPool *pool)
+{
+	rule->disabled = true;
+	rule->disabled_at = pool->enabled_source;
+	if (!pass->shapes)
+		return;
+	const RgDisabled would = rg_fit_disabled(pass->shapes, pool);
+	const RgPlanSum least = sum_of(&would.least);
+	rule->instance_type = would.instance_type;
+	rule->accelerator = would.accelerator;
+	rule->market = would.market;
+	rule->enabled = (RgPlanSide){least, least, sum_of(&would.most)};
+}
+
+static void clear_rule(gpointer rule)
+{
+	g_free(((RgPlanRule *)rule)->again);
+}
+
+GArray *pass_rules(const RgPass *pass, bool destroy)
+{
+	const RgCluster *cluster = pass->cluster;
+	GArray *rules = g_array_new(FALSE, FALSE, sizeof(RgPlanRule));
+	g_array_set_clear_func(rules, clear_rule);
+	for (guint i = 0; cluster && i < cluster->pools->len; i++) {
+		const RgPool *pool = cluster->pools->pdata[i];
+		/* nodes that must be near each other cannot be made one after the other */
+		bool rolls = !pool->gang && !rg_fit_is_gathered(pool);
+		RgPlanRule rule = {.pool = pool->name,
+			.gang = pool->gang,
+			.max_unavailable = rolls ? pool->max_unavailable : 0,
+			.max_surge = rolls ? pool->max_surge : 0};
+		if (pool->is_disabled && !destroy)
+			disable_rule(&rule, pass, pool);
+		else if (pass->shapes && !destroy)
+			rule.again = rg_fit_again(pass->shapes, pool);
+		g_array_append_val(rules, rule);
+	}
+	return rules;
+}
