@@ -147,17 +147,18 @@ static void hint_policy(const Doctor *doctor, const RgPass *pass, RgDiags *found
 	}
 }
 
-static void report_plan(Doctor *doctor, const RgPass *pass)
+/* `tried`: the creation of what exists. */
+static void report_plan(Doctor *doctor, const RgPass *pass, bool tried)
 {
 	const RgPlan *plan = pass->plan;
 	unsigned added = plan->create + plan->replace;
 	bool asked = added && rg_provider_offers(pass->provider, "preflight");
 	if (!doctor_has_findings(doctor, "permissions"))
-		doctor_ok(doctor, "permissions",
-			asked ? "plan: everything could be read; apply: the creations were tried "
-				"without making anything"
-			      : "plan: everything could be read; apply: nothing to create, so "
-				"nothing was tried");
+		doctor_ok(doctor, "permissions", "plan: everything could be read; apply: %s",
+			tried	? "the creation of the whole cluster was tried without making "
+				  "anything"
+			: asked ? "the creations were tried without making anything"
+				: "nothing was tried");
 	if (!doctor_has_findings(doctor, "quotas"))
 		doctor_ok(doctor, "quotas", "%s",
 			asked ? "enough for what the plan adds"
@@ -174,6 +175,7 @@ static void check_plan(Doctor *doctor)
 	g_autoptr(RgPass) pass = rg_pipeline_load(doctor->spec, context->ref, found);
 	bool planned = pass && rg_pipeline_plan(&context->session, pass, found);
 	status_clear(context);
+	bool tried = planned && rg_pipeline_try_creates(&context->session, pass, found);
 	size_t incomplete = 0;
 	for (size_t i = 0; i < rg_diags_count(found); i++)
 		incomplete += g_str_equal(rg_diags_get(found, i)->code, "refresh.incomplete");
@@ -184,7 +186,7 @@ static void check_plan(Doctor *doctor)
 	doctor_take_by_code(doctor, "plan", found);
 	doctor->plan = planned ? rg_plan_to_json(pass->plan) : NULL;
 	if (planned)
-		report_plan(doctor, pass);
+		report_plan(doctor, pass, tried);
 	else
 		doctor_skip(doctor, "no plan could be made", of_plan);
 }

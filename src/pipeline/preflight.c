@@ -297,3 +297,42 @@ void pass_preflight(RgSession *session, RgPass *pass, RgPreflight *begun, RgDiag
 	if (!pass_end_preflight(begun ? begun : own, pass, diags))
 		pass->plan->errored = true;
 }
+
+static bool creates_all(const RgPass *pass)
+{
+	const GPtrArray *changes = pass->plan->changes;
+	for (guint i = 0; i < changes->len; i++) {
+		const RgPlanChange *change = changes->pdata[i];
+		if (change->desired && change->action != RG_ACTION_CREATE)
+			return false;
+	}
+	return true;
+}
+
+/* Quotas and names of what exists say nothing here: it is there already. */
+static void keep_denied(RgDiags *found)
+{
+	size_t i = 0;
+	while (i < rg_diags_count(found)) {
+		const RgDiag *diag = rg_diags_get(found, i);
+		if (g_str_equal(diag->code, rg_class_code(RG_CLASS_DENIED)) ||
+			g_str_equal(diag->code, "plan.unchecked"))
+			i++;
+		else
+			rg_diags_drop(found, g_intern_string(diag->code));
+	}
+}
+
+bool rg_pipeline_try_creates(RgSession *session, const RgPass *pass, RgDiags *diags)
+{
+	g_autoptr(RgDiags) found = rg_diags_new();
+	if (creates_all(pass))
+		return false; /* the plan did it */
+	g_autoptr(RgPreflight) preflight = pass_begin_preflight(session, pass, NULL);
+	if (!preflight)
+		return false;
+	pass_end_preflight(preflight, pass, found);
+	keep_denied(found);
+	rg_diags_take_new(diags, found);
+	return true;
+}

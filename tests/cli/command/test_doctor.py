@@ -197,6 +197,19 @@ def other_account(stack, home, sim):  # noqa: F811
     home.edit_state("UPDATE clusters SET account = '999999999999'")
 
 
+def may_only_read(stack, home, sim):  # noqa: F811
+    """Nothing is to be created: only a try shows it."""
+    home.apply('cluster.yaml', '--no-wait')
+    denied('RunInstances:dry_run')(stack, home, sim)
+
+
+def no_quota_left(stack, home, sim):  # noqa: F811
+    """What exists has used it up, which is no fault; the permission is."""
+    home.apply('cluster.yaml', '--no-wait')
+    no_quota(stack, home, sim)
+    denied('RunInstances:dry_run')(stack, home, sim)
+
+
 def no_quota(stack, home, sim):  # noqa: F811
     sim.knobs(quotas={'L-DB2E81BA': 0})
 
@@ -208,6 +221,8 @@ FAULTS = {
     'account of another state': (other_account, 7, 'error', 'account', 'plan.wrong-account'),
     'permission for plan denied': (denied('DescribeInstances'), 7, 'error', 'permissions', 'provider.denied'),
     'permission for apply denied': (denied('RunInstances:dry_run'), 0, 'warning', 'permissions', 'provider.denied'),
+    'permission for apply denied, nothing to create': (may_only_read, 0, 'warning', 'permissions', 'provider.denied'),
+    'permission for apply denied, quota used up': (no_quota_left, 0, 'warning', 'permissions', 'provider.denied'),
     'clock off by ten minutes': (clock_off, 1, 'error', 'clock', 'doctor.clock'),
     'proxy unreachable': (dead_proxy, 1, 'error', 'proxy', 'doctor.proxy'),
     'endpoint refused': (refused_endpoint, 1, 'error', 'endpoints', 'http.connect'),
@@ -240,6 +255,7 @@ def test_a_healthy_set_up_has_no_findings(home):
     said = home.run('doctor')
     assert said.out.endswith('\nNo problems found.\n') and not said.err, said
     assert 'of aws: from the environment: AWS_ACCESS_KEY_ID' in said.out
+    assert 'apply: the creation of the whole cluster was tried without making anything' in ' '.join(said.out.split())
     assert home.env['AWS_SECRET_ACCESS_KEY'] not in said.out + home.run('doctor', '--json').out
 
 

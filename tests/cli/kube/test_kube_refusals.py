@@ -44,6 +44,18 @@ def test_a_plan_needs_no_permission_to_write(cluster, user):
     assert cluster.list('Secret', 'ml') == []
 
 
+def test_doctor_tries_to_create_what_exists(cluster, user):
+    """Nothing is to be created, and the credentials may only read: a later apply would be refused."""
+    user.apply()
+    assert 'the creation of the whole cluster was tried without making anything' in words(user.run('doctor', 'cluster.yaml'))
+    before = cluster.list('RayCluster', 'ml'), cluster.list('Secret', 'ml')
+    cluster.fault(403, 'Forbidden', 'rayclusters is forbidden: User "u" cannot create resource "rayclusters" in the namespace "ml"', verb='create',
+                  resource='rayclusters', times=None)
+    said = words(user.run('doctor', 'cluster.yaml'))
+    assert 'warning permissions' in said and 'cannot create resource "rayclusters" in the namespace "ml"' in said
+    assert (cluster.list('RayCluster', 'ml'), cluster.list('Secret', 'ml')) == before
+
+
 @pytest.mark.parametrize('code, reason', [(429, 'TooManyRequests'), (500, 'InternalError'), (503, 'ServiceUnavailable'), (401, 'Unauthorized')])
 def test_faults_that_pass(cluster, user, code, reason):
     for verb, dry in (('list', None), ('create', False)):
