@@ -102,8 +102,9 @@ char *rg_pipeline_export(RgSession *session, RgPass *pass, const char *form, RgD
 void rg_pipeline_check_nodes(const RgPass *pass, RgDrift *drift, RgDiags *diags);
 /* For `drift`: drops the nodes that are gone, or do not work, because their lease has ended. */
 void rg_pipeline_leave_ended(const RgPass *pass, RgDrift *drift);
-/* For `doctor`, after a plan: whether the credentials may create what is desired, as if nothing of it
- * existed. Only calls that change nothing. What is denied is a finding; false: it was not asked. */
+/* For `doctor`, after a plan: whether the credentials may create what is desired, as if nothing of
+ * it existed. Only calls that change nothing. What is denied is a finding; false: it was not asked.
+ */
 bool rg_pipeline_try_creates(RgSession *session, const RgPass *pass, RgDiags *diags);
 /* The result of carrying out a plan. */
 typedef struct {

@@ -309,7 +309,7 @@ static bool creates_all(const RgPass *pass)
 	return true;
 }
 
-/* Quotas and names of what exists say nothing here: it is there already. */
+/* Quotas and names say nothing about what exists. */
 static void keep_denied(RgDiags *found)
 {
 	size_t i = 0;

@@ -204,7 +204,7 @@ def may_only_read(stack, home, sim):  # noqa: F811
 
 
 def no_quota_left(stack, home, sim):  # noqa: F811
-    """What exists has used it up, which is no fault; the permission is."""
+    """What exists has used it up, which is as it should be; the missing permission is not."""
     home.apply('cluster.yaml', '--no-wait')
     no_quota(stack, home, sim)
     denied('RunInstances:dry_run')(stack, home, sim)
