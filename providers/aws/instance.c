@@ -9,8 +9,7 @@ static const Ec2Code state_codes[] = {
 	{0},
 };
 
-/* One request for one item; a failure affects only this item. */
-static rgp_status change(
+rgp_status aws_instance_change(
 	const AwsCall *call, AwsUpdate *update, size_t i, const char *action, json_t *params)
 {
 	json_auto_t *owned = params;
@@ -53,7 +52,7 @@ static rgp_status start_stopped(const AwsCall *call, AwsUpdate *update)
 	json_array_foreach (update->items, i, item) {
 		if (!mod_is_changed(item, "instance_state"))
 			continue;
-		status = change(call, update, i, "StartInstances",
+		status = aws_instance_change(call, update, i, "StartInstances",
 			json_pack("{s:[s]}", "InstanceId", mod_str(item, "id")));
 		if (status != RGP_OK)
 			return status;
@@ -67,7 +66,7 @@ static rgp_status change_one(const AwsCall *call, AwsUpdate *update, size_t i)
 	const json_t *wanted = json_object_get(item, "attributes");
 	rgp_status status = RGP_OK;
 	if (mod_is_changed(item, "http_tokens"))
-		status = change(call, update, i, "ModifyInstanceMetadataOptions",
+		status = aws_instance_change(call, update, i, "ModifyInstanceMetadataOptions",
 			json_pack("{s:s, s:s}", "InstanceId", mod_str(item, "id"), "HttpTokens",
 				mod_str(wanted, "http_tokens")));
 	if (status == RGP_OK && mod_is_changed(item, "security_groups"))
@@ -82,7 +81,9 @@ static rgp_status change_one(const AwsCall *call, AwsUpdate *update, size_t i)
 
 static rgp_status instance_update(const AwsCall *call, AwsUpdate *update)
 {
-	rgp_status status = start_stopped(call, update);
+	rgp_status status = aws_lease_before_tags(call, update);
+	if (status == RGP_OK)
+		status = start_stopped(call, update);
 	for (size_t i = 0; i < json_array_size(update->items) && status == RGP_OK; i++)
 		status = change_one(call, update, i);
 	return status;
@@ -241,7 +242,8 @@ static rgp_status remove_items(const AwsCall *call, const json_t *items)
 }
 
 static const char *const changeable[] = {"tags", "marks", "instance_state", "http_tokens",
-	"security_groups", "instance_profile", "instance_profile_arn", NULL};
+	"security_groups", "instance_profile", "instance_profile_arn", "expires", "metadata_tags",
+	NULL};
 
 static const char *const own[] = {
 	"network_interface", "private_dns", "private_ip", "public_address", "root_volume_id", NULL};
@@ -259,6 +261,7 @@ const AwsKind aws_instance_kind = {
 	.create = aws_instance_create,
 	.own = own,
 	.update = instance_update,
+	.after_tags = aws_lease_after_tags,
 	.remove = remove_items,
 	.reveal = aws_instance_reveal,
 	.has_console = true,

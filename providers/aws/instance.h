@@ -2,6 +2,7 @@
  * calls that create and change instances (instance.c, instance_create.c). */
 #pragma once
 #include "aws/kinds.h"
+#include "common/lower.h"
 
 /* The market of Capacity Blocks, and what EC2 answers before one has started. */
 #define AWS_BLOCK "capacity-block"
@@ -34,6 +35,23 @@ rgp_status aws_instance_profile_change(
 /* Sets the desired security groups of one instance's interfaces (instance_groups.c). */
 rgp_status aws_instance_groups_change(
 	const AwsCall *call, const char *id, const json_t *wanted, ModFailure *failure);
+
+/* One request for the i-th item; a failure affects only this item. Steals `params`. */
+rgp_status aws_instance_change(
+	const AwsCall *call, AwsUpdate *update, size_t i, const char *action, json_t *params);
+
+/* The lease (instance_lease.c): the attributes of a node, after its tags; a warning if EC2 would
+ * not let the nodes see it; the attributes of a record. */
+void aws_lease_lower(const json_t *node, json_t *attributes);
+void aws_lease_warn(const ModLowering *lowering);
+void aws_lease_read(const json_t *record, json_t *attributes);
+/* The tag of a launch, appended; CreateTags' and DeleteTags' tags of an item; RunInstances'
+ * MetadataOptions. */
+void aws_lease_add_tag(const json_t *attributes, json_t *tags);
+void aws_lease_change_tag(const json_t *item, json_t *set, json_t *unset);
+void aws_lease_launch(const json_t *attributes, json_t *options);
+rgp_status aws_lease_before_tags(const AwsCall *call, AwsUpdate *update);
+rgp_status aws_lease_after_tags(const AwsCall *call, AwsUpdate *update);
 
 /* User data, one request per instance (reveal.c). */
 json_t *aws_instance_reveal(const AwsCall *call, const char *id, ModFailure *failure);

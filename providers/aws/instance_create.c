@@ -154,9 +154,11 @@ json_t *aws_instance_params(const AwsCall *call, const json_t *input)
 		json_object_set(params, "KeyName", json_object_get(attributes, "key_name"));
 	json_object_set_new(params, "BlockDeviceMapping", disk_mapping(attributes));
 	/* hop limit 2: Ray runs in a container, one hop further from the metadata service */
-	json_object_set_new(params, "MetadataOptions",
+	json_t *options =
 		json_pack("{s:s, s:i, s:s}", "HttpTokens", mod_str(attributes, "http_tokens"),
-			"HttpPutResponseHopLimit", 2, "HttpEndpoint", "enabled"));
+			"HttpPutResponseHopLimit", 2, "HttpEndpoint", "enabled");
+	aws_lease_launch(attributes, options);
+	json_object_set_new(params, "MetadataOptions", options);
 	json_object_set_new(params, "NetworkInterface", interface_spec(attributes));
 	json_t *profile = aws_instance_profile_spec(attributes);
 	if (profile)
@@ -172,9 +174,10 @@ json_t *aws_instance_params(const AwsCall *call, const json_t *input)
 			json_pack("{s:{s:s}}", "CapacityReservationTarget", "CapacityReservationId",
 				mod_str(attributes, "capacity_reservation")));
 	json_object_set_new(params, "InstanceInitiatedShutdownBehavior", json_string("terminate"));
-	json_auto_t *tags = aws_marks_tags(input);
+	json_auto_t *tags = aws_marks_tags(input), *own = json_copy(tags);
+	aws_lease_add_tag(attributes, own);
 	json_t *specs = json_pack(
-		"[o, o]", aws_marks_spec("instance", tags), aws_marks_spec("volume", tags));
+		"[o, o]", aws_marks_spec("instance", own), aws_marks_spec("volume", tags));
 	if (!*mod_str(json_object_get(input, "attributes"), "network_interface"))
 		json_array_append_new(specs, aws_marks_spec("network-interface", tags));
 	/* accounts that require tags require them of the request too; EC2 rejects the type

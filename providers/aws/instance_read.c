@@ -11,7 +11,7 @@ static const AwsShape target_members[] = {{"capacityReservationId"}, {0}};
 static const AwsShape specification_members[] = {
 	{"capacityReservationTarget", target_members}, {0}};
 static const AwsShape profile_members[] = {{"arn"}, {0}};
-static const AwsShape metadata_members[] = {{"httpTokens"}, {0}};
+static const AwsShape metadata_members[] = {{"httpTokens"}, {"instanceMetadataTags"}, {0}};
 static const AwsShape group_members[] = {{"groupId"}, {0}};
 static const AwsShape group_set[] = {{"item", group_members}, {0}};
 static const AwsShape attachment_members[] = {{"deviceIndex"}, {"networkCardIndex"}, {0}};
@@ -145,6 +145,8 @@ static const char *status_of(const json_t *record)
 	if (aws_instance_is_gone(record) && g_str_equal(lifecycle, AWS_BLOCK) &&
 		!g_str_has_prefix(reason, "Client."))
 		return "ended by EC2 with its Capacity Block";
+	if (aws_instance_is_gone(record) && g_str_equal(reason, "Client.InstanceInitiatedShutdown"))
+		return "powered off from inside, as at the end of its lease";
 	return state_of(record);
 }
 
@@ -202,6 +204,7 @@ void aws_instance_read(const json_t *record, AwsSeen *seen)
 	copy_text(attributes, "placement_group", json_object_get(record, "placement"), "groupName");
 	copy_text(attributes, "http_tokens", json_object_get(record, "metadataOptions"),
 		"httpTokens");
+	aws_lease_read(record, attributes);
 	aws_instance_profile_set(
 		attributes, mod_str(json_object_get(record, "iamInstanceProfile"), "arn"));
 	read_network(record, &seen->marks, attributes);

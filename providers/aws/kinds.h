@@ -56,6 +56,7 @@ typedef struct {
 	/* all changes except those of tags; NULL: there are none. If CreateTags needs another name
 	 * than the resource's id, it puts that into the item as AWS_TAGGED_ID. */
 	rgp_status (*update)(const AwsCall *, AwsUpdate *);
+	rgp_status (*after_tags)(const AwsCall *, AwsUpdate *); /* NULL: nothing */
 	rgp_status (*remove)(const AwsCall *, const json_t *items);
 	/* attributes that Describe does not report, a new reference; NULL: all are reported */
 	json_t *(*reveal)(const AwsCall *, const char *id, ModFailure *failure);

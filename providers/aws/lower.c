@@ -176,6 +176,7 @@ static json_t *instance_attributes(ModLowering *lowering, const json_t *node)
 	const char *profile = json_string_value(mod_lower_setting(lowering, "instance_profile"));
 	aws_instance_profile_set(attributes, profile ? profile : "");
 	mod_lower_user_data(lowering, node, attributes);
+	aws_lease_lower(node, attributes);
 	return attributes;
 }
 
@@ -259,6 +260,7 @@ rgp_status aws_lower(const AwsCall *call, const json_t *input)
 	};
 	const json_t *nodes = json_object_get(input, "nodes"), *node;
 	size_t i;
+	aws_lease_warn(&lowering);
 	add_group(&lowering);
 	json_array_foreach (nodes, i, node) {
 		if (g_str_equal(mod_str(node, "role"), "head")) {

@@ -1,5 +1,5 @@
 /* update: the changes that all kinds share (tags), and the results. */
-#include "aws/kinds.h"
+#include "aws/instance.h"
 #include <string.h>
 
 #define IDS_MAX 200 /* ids per CreateTags or DeleteTags */
@@ -31,6 +31,7 @@ static json_t *tag_need(const char *kind, const json_t *item)
 	json_object_foreach (mod_unconst(prior), key, value)
 		if (!json_object_get(wanted, key) && (!there || json_object_get(there, key)))
 			json_array_append_new(unset, json_pack("{s:s}", "Key", key));
+	aws_lease_change_tag(item, set, unset);
 	return json_pack("{s:o, s:o}", "CreateTags", set, "DeleteTags", unset);
 }
 
@@ -111,7 +112,8 @@ rgp_status aws_update_tags(const AwsCall *call, AwsUpdate *update)
 	size_t i;
 	const json_t *item;
 	json_array_foreach (update->items, i, item) {
-		if ((!mod_is_changed(item, "tags") && !mod_is_changed(item, "marks")) ||
+		if ((!mod_is_changed(item, "tags") && !mod_is_changed(item, "marks") &&
+			    !mod_is_changed(item, "expires")) ||
 			update->failures[i].class_ != RGP_CLASS_OK)
 			continue;
 		json_auto_t *need = tag_need(update->kind, item);
@@ -168,6 +170,8 @@ rgp_status aws_update(const AwsCall *call, const ModKind *kind, const json_t *in
 		status = aws_kind(kind)->update(call, &update);
 	if (status == RGP_OK)
 		status = aws_update_tags(call, &update);
+	if (status == RGP_OK && aws_kind(kind)->after_tags)
+		status = aws_kind(kind)->after_tags(call, &update);
 	if (status == RGP_OK)
 		status = give_results(call, &update);
 	for (size_t i = 0; i < json_array_size(items); i++)

@@ -139,6 +139,17 @@ void mod_report_origin(const ModTalk *talk, int32_t class_, const char *origin, 
 	put(talk, &diag);
 }
 
+void mod_report_warning(
+	const ModTalk *talk, const char *origin, const char *summary, const char *hint)
+{
+	const struct rgp_diag diag = {.size = sizeof diag,
+		.severity = 1,
+		.summary = summary,
+		.hint = hint,
+		.origin = origin};
+	put(talk, &diag);
+}
+
 void mod_report(const ModTalk *talk, const ModFailure *failure, const char *what)
 {
 	g_autofree char *summary = g_strdup_printf("%s: %s", what, failure->message);

@@ -70,6 +70,9 @@ void mod_report(const ModTalk *talk, const ModFailure *failure, const char *what
 /* With a JSON pointer to its place in the spec; NULL or "" = none. */
 void mod_report_origin(const ModTalk *talk, int32_t class_, const char *origin, const char *summary,
 	const char *hint);
+/* A warning: the call continues. `origin`: as above. */
+void mod_report_warning(
+	const ModTalk *talk, const char *origin, const char *summary, const char *hint);
 void mod_report_text(const ModTalk *talk, int32_t class_, const char *summary, const char *detail,
 	const char *hint);
 

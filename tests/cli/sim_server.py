@@ -17,6 +17,7 @@ cmd/raygpu-sim/raygpu-sim in the build directory $RAYGPU_BUILD. World documents 
 import hashlib
 import hmac
 import json
+import math
 import os
 import shutil
 import signal
@@ -225,6 +226,11 @@ class Sim:
     def reclaim(self, **rule):
         """Reclaims spot instances: instance_ids, type, zone, count, notice_ms. Returns ids."""
         return self.control('POST', 'reclaim', rule)['instance_ids']
+
+    def skip_to(self, when):
+        """Lets the simulated time pass until then, a datetime with a zone; that of clients does not."""
+        seconds = math.ceil(when.timestamp() - self.control('POST', 'skip', {'seconds': 0})['now_s'])
+        self.control('POST', 'skip', {'seconds': max(0, seconds)})
 
     def reset(self):
         """An empty world, the knobs of the command line, no faults, counters at 0."""

@@ -45,6 +45,7 @@ static void test_run_form(AwsFixture *f, gconstpointer data)
 		{"NetworkInterface.1.AssociatePublicIpAddress", "false"},
 		{"NetworkInterface.1.DeleteOnTermination", "true"},
 		{"InstanceInitiatedShutdownBehavior", "terminate"},
+		{"MetadataOptions.InstanceMetadataTags", NULL},
 		{"TagSpecification.1.ResourceType", "instance"},
 		{"TagSpecification.2.ResourceType", "volume"},
 		{"TagSpecification.3.ResourceType", "network-interface"},

@@ -214,7 +214,7 @@ static bool check_clock(RgSimCall *call, const Proof *proof)
 	if (!when)
 		return auth_refuse(call, INCOMPLETE,
 			"Date must be in ISO-8601 'basic format'. Got '%s'.", proof->date);
-	gint64 now_s = call->sim->now_ms / 1000 + doc_int(call->sim->knobs, "clock_offset_s");
+	gint64 now_s = rg_sim_client_s(call->sim) + doc_int(call->sim->knobs, "clock_offset_s");
 	gint64 skew_s = g_date_time_to_unix(when) - now_s;
 	if (ABS(skew_s) <= MAX_SKEW_S)
 		return true;

@@ -291,6 +291,10 @@ static bool modify_metadata(RgSimCall *call)
 	if (hops < 1 || hops > 64)
 		return rg_sim_fail(call, 400, "InvalidParameterValue",
 			"HttpPutResponseHopLimit is from 1 to 64");
+	if (g_strcmp0(call_str(call, "InstanceMetadataTags"), "enabled") == 0 &&
+		!ec2_tags_can_show(call,
+			json_object_get(rg_sim_find(call->place, EC2_INSTANCE, id), "tagSet")))
+		return false;
 	if (!ec2_go(call))
 		return false;
 	json_t *instance = rg_sim_edit(call->place, EC2_INSTANCE, id);
@@ -307,6 +311,7 @@ static bool modify_metadata(RgSimCall *call)
 	ec2_xml_text(call->body, "instanceId", id);
 	ec2_xml_value(call->body, "instanceMetadataOptions", options);
 	json_object_set_new(instance, "metadataOptions", options);
+	ec2_lease_plan(call->place, instance);
 	rg_sim_put(call->place, EC2_INSTANCE, instance);
 	return true;
 }

@@ -102,6 +102,7 @@ static void set_own_members(
 	if (launch->user_data) {
 		g_autofree char *digest = keep_user_data(call, launch->user_data);
 		json_object_set_new(instance, "_userData", json_string(digest));
+		json_object_set_new(instance, "_watchesLease", json_boolean(launch->watches_lease));
 	}
 }
 

@@ -25,11 +25,12 @@ typedef struct {
 	const json_t *placement;   /* the placement group; NULL: none */
 	json_t *spot_tags;	   /* owned */
 	char *user_data;	   /* owned; base64, NULL: none */
-	json_t *devices;	   /* owned: [{device, size, type, encrypted, delete, snapshot}] */
-	json_t *instance_tags;	   /* owned */
-	json_t *volume_tags;	   /* owned */
-	json_t *interface_tags;	   /* owned */
-	GArray *interfaces;	   /* owned: of Ec2LaunchInterface */
+	bool watches_lease;
+	json_t *devices;	/* owned: [{device, size, type, encrypted, delete, snapshot}] */
+	json_t *instance_tags;	/* owned */
+	json_t *volume_tags;	/* owned */
+	json_t *interface_tags; /* owned */
+	GArray *interfaces;	/* owned: of Ec2LaunchInterface */
 } Ec2Launch;
 
 /* Parses what does not depend on the world's state: counts, type, image, texts, tags, disks. */

@@ -77,6 +77,7 @@ static bool read_user_data(RgSimCall *call, Ec2Launch *launch)
 	if (length > MAX_USER_DATA)
 		return rg_sim_fail(call, 400, "InvalidParameterValue",
 			"User data is limited to %d bytes", MAX_USER_DATA);
+	launch->watches_lease = ec2_lease_is_watched(launch->user_data);
 	return true;
 }
 
@@ -236,12 +237,19 @@ static bool check_rest(RgSimCall *call)
 	return true;
 }
 
+static bool check_shown(RgSimCall *call, const Ec2Launch *launch)
+{
+	const char *shown = call_str(call, "MetadataOptions.InstanceMetadataTags");
+	return g_strcmp0(shown, "enabled") != 0 || ec2_tags_can_show(call, launch->instance_tags);
+}
+
 bool ec2_launch_read(RgSimCall *call, Ec2Launch *launch)
 {
 	return read_counts(call, launch) && read_image_and_type(call, launch) &&
 	       read_user_data(call, launch) && read_devices(call, launch) &&
-	       read_tags(call, launch) && check_rest(call) && ec2_spot_read(call, launch) &&
-	       ec2_reservation_read(call, launch) && ec2_placement_group_read(call, launch);
+	       read_tags(call, launch) && check_shown(call, launch) && check_rest(call) &&
+	       ec2_spot_read(call, launch) && ec2_reservation_read(call, launch) &&
+	       ec2_placement_group_read(call, launch);
 }
 
 void ec2_launch_clear(Ec2Launch *launch)

@@ -71,10 +71,13 @@ static void instance_apply(RgSimPlace *region, json_t *instance, const char *sta
 	}
 	if (g_str_equal(state, "reclaimed"))
 		ec2_spot_take(region, instance);
+	else if (ec2_lease_ends(state))
+		ec2_lease_end(region, instance);
 	else
 		ec2_instance_set_state(instance, state);
 	if (g_str_equal(state, "running"))
 		json_object_set_new(instance, "_bootedMs", json_integer(region->sim->now_ms));
+	ec2_lease_plan(region, instance);
 	if (g_str_equal(state, "stopped"))
 		ec2_instance_drop_public(region, instance);
 	if (g_str_equal(state, "terminated")) {

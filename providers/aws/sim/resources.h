@@ -109,6 +109,21 @@ char *ec2_permission_text(const json_t *rule);
 /* A few machine images that every region has. Their ids depend on region and name only. */
 void ec2_images_seed(RgSimPlace *region);
 
+/* ---- lease.c: a node powers itself off when its lease ends */
+
+/* Do nodes with this user data (base64, or NULL) look at their lease? */
+bool ec2_lease_is_watched(const char *user_data);
+/* Does the metadata service show the instance its tags? Only with keys that fit into its paths;
+ * else false and InvalidParameterValue on the call. */
+bool ec2_shows_tags(const json_t *instance);
+bool ec2_tags_can_show(RgSimCall *call, const json_t *tags);
+/* On an instance being edited whose tags, metadata options or state have changed: the end of its
+ * lease, as it sees it. */
+void ec2_lease_plan(RgSimPlace *region, json_t *instance);
+/* Is this planned state that end? Then the operating system shuts down. */
+bool ec2_lease_ends(const char *state);
+void ec2_lease_end(RgSimPlace *region, json_t *instance);
+
 /* ---- instances.c, lifecycle.c */
 
 /* Rewrites, in a document being edited, everything that EC2 shows of the interfaces (ids in

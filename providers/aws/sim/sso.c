@@ -32,7 +32,7 @@ static bool token_is_good(const RgSim *sim, const char *purpose, const char *tok
 	g_autofree char *body = g_strndup(token, strlen(token) - strlen(parts[3]) - 1);
 	g_autofree char *mark = ec2_session_mark(sim, "sso", body);
 	return g_str_equal(mark, parts[3]) &&
-	       g_ascii_strtoll(parts[1], NULL, 10) > sim->now_ms / 1000;
+	       g_ascii_strtoll(parts[1], NULL, 10) > rg_sim_client_s(sim);
 }
 
 static bool get_role_credentials(RgSimCall *call)
@@ -67,7 +67,7 @@ static bool create_token(RgSimCall *call)
 	if (!token || !token_is_good(call->sim, "refresh", token))
 		return rg_sim_fail(
 			call, 400, "InvalidGrantException", "Invalid refresh token provided");
-	gint64 now_s = call->sim->now_ms / 1000;
+	gint64 now_s = rg_sim_client_s(call->sim);
 	g_autofree char *access = token_mint(call->sim, "access", now_s + TOKEN_S);
 	g_autofree char *refresh = token_mint(call->sim, "refresh", now_s + 24 * TOKEN_S);
 	return ec2_json_answer(

@@ -101,11 +101,11 @@ static bool assume_role_with_web_identity(RgSimCall *call)
 			"The ID Token provided is not a valid JWT. (You may see this error if you "
 			"sent an Access Token)");
 	const json_t *expires = json_object_get(claims, "exp");
-	if (expires && json_number_value(expires) <= (double)call->sim->now_ms / 1000)
+	if (expires && json_number_value(expires) <= (double)rg_sim_client_s(call->sim))
 		return rg_sim_fail(call, 400, "ExpiredTokenException",
 			"Token expired: current date/time %" G_GINT64_FORMAT
 			" must be before the expiration date/time %.0f",
-			call->sim->now_ms / 1000, json_number_value(expires));
+			rg_sim_client_s(call->sim), json_number_value(expires));
 	const char *subject = doc_str(claims, "sub");
 	const char *audience = doc_str(claims, "aud");
 	const char *issuer = doc_str(claims, "iss");

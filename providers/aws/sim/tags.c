@@ -1,5 +1,6 @@
 #include <string.h>
 #include "aws/sim/describe.h"
+#include "aws/sim/resources.h"
 
 /* Limits of the EC2 user guide, "Tag restrictions". */
 #define MAX_TAGS 50
@@ -102,6 +103,8 @@ static void store_tags(RgSimCall *call, const char *id, json_t *tags)
 	unsigned kind = ec2_kind_of(id);
 	json_t *doc = rg_sim_edit(call->place, kind, id);
 	json_object_set_new(doc, "tagSet", tags);
+	if (kind == EC2_INSTANCE)
+		ec2_lease_plan(call->place, doc);
 	rg_sim_put(call->place, kind, doc);
 }
 
@@ -131,6 +134,9 @@ static bool tags_fit(RgSimCall *call, const GPtrArray *ids, const GPtrArray *giv
 		if (json_array_size(tags) > MAX_TAGS)
 			return rg_sim_fail(call, 400, "TagLimitExceeded",
 				"The maximum number of Tags for a resource has been reached.");
+		if (ec2_kind_of(id) == EC2_INSTANCE && ec2_shows_tags(doc) &&
+			!ec2_tags_can_show(call, tags))
+			return false;
 	}
 	return true;
 }

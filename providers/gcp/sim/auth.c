@@ -22,7 +22,7 @@ static char *mark_of(const RgSim *sim, const char *body)
 
 gint64 gce_clock_s(const RgSim *sim)
 {
-	return sim->now_ms / 1000 + doc_int(sim->knobs, "clock_offset_s");
+	return rg_sim_client_s(sim) + doc_int(sim->knobs, "clock_offset_s");
 }
 
 char *gce_token_mint(const RgSim *sim, const char *principal, gint64 life_s)

@@ -3,6 +3,8 @@
 #include "sim/core/world.h"
 #include "sim/core/worldfile.h"
 
+#define SKIP_MAX_S (INT64_C(3650) * 86400)
+
 /* A request at the endpoint, under the simulator's lock. */
 typedef struct {
 	RgSim *sim;
@@ -79,6 +81,23 @@ static json_t *control_reclaim(Control *control)
 	return hit ? json_pack("{s:o}", "instance_ids", hit) : NULL;
 }
 
+/* The world's time, not that of its clients: what is due until then happens, each at its time. */
+static json_t *skip_time(Control *control)
+{
+	RgSim *sim = control->sim;
+	json_t *seconds = json_object_get(control->given, "seconds");
+	gint64 skip_s = json_integer_value(seconds);
+	if (json_object_size(control->given) != 1 || skip_s < 0 || skip_s > SKIP_MAX_S ||
+		!json_is_integer(seconds)) {
+		control->problem = g_strdup("give {\"seconds\": N}, N from 0 to 315360000");
+		return NULL;
+	}
+	sim->skipped_ms += skip_s * 1000;
+	rg_sim_world_enter(sim);
+	rg_sim_world_run(sim);
+	return json_pack("{s:I}", "now_s", (json_int_t)(sim->now_ms / 1000));
+}
+
 static json_t *get_scenario(Control *control)
 {
 	return rg_sim_scenario_json(control->sim->scenario, control->sim->now_ms);
@@ -126,6 +145,7 @@ static const struct {
 	{"POST", "/_sim/faults", add_fault, "adds a fault"},
 	{"DELETE", "/_sim/faults", clear_faults, "forgets all faults"},
 	{"POST", "/_sim/reclaim", control_reclaim, "announces the end of spot instances"},
+	{"POST", "/_sim/skip", skip_time, "lets time pass at once for what it simulates"},
 	{"GET", "/_sim/scenario", get_scenario, "how far the scenario is"},
 	{"PUT", "/_sim/scenario", put_scenario, "starts a scenario"},
 	{"DELETE", "/_sim/scenario", forget_scenario, "ends it; what it did stays"},

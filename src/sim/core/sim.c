@@ -12,6 +12,8 @@ json_t *rg_sim_counters_new(void)
 void rg_sim_reset(RgSim *sim)
 {
 	rg_sim_world_clear(sim);
+	sim->now_ms -= sim->skipped_ms;
+	sim->skipped_ms = 0;
 	sim->seed = sim->first_seed;
 	sim->changes++;
 	json_decref(sim->knobs);

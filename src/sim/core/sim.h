@@ -28,8 +28,9 @@ typedef struct RgSim {
 	/* The world. */
 	GPtrArray *realms; /* of RgSimRealm, one per cloud */
 	guint64 seed;
-	guint64 counter; /* part of every generated id */
-	gint64 now_ms;	 /* Unix time of the current request; never runs backwards */
+	guint64 counter;   /* part of every generated id */
+	gint64 now_ms;	   /* Unix time of the current request; never runs backwards */
+	gint64 skipped_ms; /* part of it: how far it is ahead of its clients' time */
 	gint64 keep_since_ms;
 	GSequence *due;	 /* world.c's */
 	guint64 changes; /* increases with each change; the saver compares it */
@@ -60,6 +61,11 @@ RgSim *rg_sim_new(const RgSimCloud *const *clouds, guint64 seed, json_t *knobs,
 /* Writes the world one last time. False and *problem if that fails. */
 bool rg_sim_close(RgSim *sim, char **problem);
 
+/* The time of the clients, of whose clocks POST /_sim/skip knows nothing; Unix seconds. */
+static inline gint64 rg_sim_client_s(const RgSim *sim)
+{
+	return (sim->now_ms - sim->skipped_ms) / 1000;
+}
 /* Locks and advances the world to the present; unlocks and wakes the saver if something changed. */
 void rg_sim_enter(RgSim *sim);
 void rg_sim_leave(RgSim *sim);

@@ -91,7 +91,7 @@ static void realm_purge(RgSimRealm *realm)
 
 void rg_sim_world_enter(RgSim *sim)
 {
-	sim->now_ms = MAX(sim->now_ms, g_get_real_time() / 1000);
+	sim->now_ms = MAX(sim->now_ms, g_get_real_time() / 1000 + sim->skipped_ms);
 	sim->keep_since_ms = sim->now_ms - doc_int(sim->knobs, "consistency_ms");
 	for (unsigned i = 0; i < sim->realms->len; i++)
 		realm_purge(g_ptr_array_index(sim->realms, i));
