@@ -210,23 +210,32 @@ static void plan_all(Context *context, const ApplyOptions *options, GPtrArray *t
 	}
 }
 
-static void show_overview(Context *context, GPtrArray *turns, const RgSpecs *specs)
+/* With several: the sums and what was removed. The stream has the sums also of one. */
+static void show_overview(
+	Context *context, const ApplyOptions *options, GPtrArray *turns, const RgSpecs *specs)
 {
 	g_autofree RgReport *items = g_new0(RgReport, turns->len + 1);
-	g_autoptr(GPtrArray) removed = removed_clusters(context, specs);
+	g_autoptr(GPtrArray) removed = options->several ? removed_clusters(context, specs) : NULL;
 	for (guint i = 0; i < turns->len; i++) {
 		const Turn *turn = turns->pdata[i];
 		items[i] = (RgReport){.cluster = turn->cluster,
 			.spec = turn->file,
 			.plan = turn->pass ? turn->pass->plan : NULL,
-			.diags = turn->diags};
+			.diags = turn->diags,
+			.exit_code = turn->code};
 	}
 	const RgReports reports = {.command = "plan",
 		.items = items,
 		.n = turns->len,
-		.several = true,
+		.several = options->several,
 		.removed = removed,
-		.untouched = specs->untouched};
+		.untouched = specs ? specs->untouched : 0};
+	if (context->stream) {
+		stream_cluster(context, options->several ? NULL : items[0].cluster);
+		stream_put(context, rg_message_reports(&reports));
+	}
+	if (!options->several)
+		return;
 	g_autofree char *text = rg_report_overview(&reports, &context->out);
 	say(context, text);
 	print_diags(context, context->diags);
@@ -275,7 +284,6 @@ static int finish(Context *context, const ApplyOptions *options, GPtrArray *turn
 			.ready = turn->tried ? &turn->run.ready : NULL,
 			.changes = turn->run.changes,
 			.open = turn->open,
-			.diagnostics = turn->told,
 			.exit_code = turn->code};
 	}
 	if (code != EXIT_FINE && signals_came(NULL))
@@ -284,11 +292,10 @@ static int finish(Context *context, const ApplyOptions *options, GPtrArray *turn
 		g_autofree char *text = rg_render_applied(items, turns->len, &context->out);
 		say(context, text);
 	}
-	if (context->json) {
-		json_auto_t *document = rg_render_applied_json(
-			context->command->name, items, turns->len, context->diags, code);
-		out_json(document);
-	}
+	stream_cluster(context, turns->len == 1 ? ((const Turn *)turns->pdata[0])->cluster : NULL);
+	if (context->stream)
+		stream_last(context,
+			rg_message_applied(context->command->name, items, turns->len, code));
 	return code;
 }
 
@@ -302,8 +309,8 @@ static void apply_work(
 	rg_store_set_canceled(context->store, signals_came, NULL);
 	lock_all(context, options, turns);
 	plan_all(context, options, turns);
-	if (options->several && specs && !signals_came(NULL))
-		show_overview(context, turns, specs);
+	if ((specs || context->cluster) && turns->len && !signals_came(NULL))
+		show_overview(context, options, turns, specs);
 	size_t ready = count_ready(turns);
 	/* a saved plan was approved when it was passed */
 	bool approved = options->auto_approve || (!specs && !context->cluster);
@@ -326,6 +333,8 @@ static int parse_and_run(Context *context, bool destroy, int argc, char **argv)
 		REF_ENTRY(context),
 		CHANGE_ENTRIES(context, options.change),
 		DETAIL_ENTRIES(context),
+		{"json-into", 0, 0, G_OPTION_ARG_FILENAME, &options.json_into,
+			"also write what --json prints to FILE", "FILE"},
 		/* the entries of destroy end here: it creates nothing, and removing a spec on a
 		 * branch does not mean destroying its cluster */
 		destroy ? end
@@ -351,8 +360,11 @@ static int parse_and_run(Context *context, bool destroy, int argc, char **argv)
 		end,
 	};
 	int code = EXIT_FINE;
+	stream_want(context);
 	if (options_parse(context, entries, &argc, &argv, 0, -1, &code)) {
-		if (!change_options_check(context, &options.change)) {
+		if (!stream_open(context, options.json_into)) {
+			code = EXIT_ERROR;
+		} else if (!change_options_check(context, &options.change)) {
 			code = EXIT_USAGE;
 		} else if (options.parallelism < 1 || options.parallelism > 256 ||
 			   options.lock_timeout_s < 0 || options.max_replacements < 0) {
@@ -377,6 +389,7 @@ static int parse_and_run(Context *context, bool destroy, int argc, char **argv)
 	}
 	change_options_clear(&options.change);
 	g_free(options.hunt);
+	g_free(options.json_into);
 	return code;
 }
 

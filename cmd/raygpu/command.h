@@ -13,6 +13,8 @@
 #define EXIT_STALE 6
 #define EXIT_INTERRUPTED 130
 
+typedef struct Stream Stream;
+
 /* One run of the program. */
 typedef struct Context {
 	const struct Command *command;
@@ -21,6 +23,8 @@ typedef struct Context {
 	char *state_path, *state_shown, *trace_path, *cluster, *ref, *changed_since;
 	char **provider_dirs;
 	gboolean json, no_color, verbose, summary;
+	bool streams;	/* with --json, standard output gets a stream (stream.h) */
+	Stream *stream; /* NULL: none */
 	/* opened when needed */
 	RgProviderHost *providers;
 	RgObjectsHost objects;
@@ -264,7 +268,7 @@ typedef struct {
 	{"format", 0, 0, G_OPTION_ARG_STRING, &(options).format, "what to print (default: text)",  \
 		RG_REPORT_FORMATS},                                                                \
 		{"json-into", 0, 0, G_OPTION_ARG_FILENAME, &(options).json_into,                   \
-			"also write the JSON to FILE", "FILE"},                                    \
+			"also write what --json prints to FILE", "FILE"},                          \
 		{"report", 0, 0, G_OPTION_ARG_FILENAME_ARRAY, &(options).reports,                  \
 			"also write a report; may be repeated", "FORMAT=FILE"},                    \
 	{                                                                                          \
@@ -274,10 +278,9 @@ typedef struct {
 bool report_options_check(Context *context, ReportOptions *options);
 void report_options_clear(ReportOptions *options);
 bool reports_write(Context *context, const ReportOptions *options, const RgReports *reports);
-/* The same for one cluster. plan and drift may be NULL: then the diagnostics are the report. false:
- * a file cannot be written. */
-bool report_write(Context *context, const ReportOptions *options, const char *spec,
-	const RgPlan *plan, const RgDrift *drift);
+/* The same for one cluster, whose name and diagnostics are added. Without plan and drift, the
+ * diagnostics are the report. false: a file cannot be written. */
+bool report_write(Context *context, const ReportOptions *options, const RgReport *one);
 
 /* several.c: plan and drift over several clusters, and the parts that apply shares */
 /* Makes the report of one cluster: sets report->plan or report->drift, which the caller frees, and

@@ -1,4 +1,4 @@
-#include "command.h"
+#include "stream.h"
 #include <poll.h>
 #include <stdio.h>
 #include <unistd.h>
@@ -17,9 +17,11 @@ static bool read_line(char *line, int size)
 /* Terraform's question: only the complete word counts. */
 bool confirm(Context *context, const char *question, const char *what, const char *otherwise)
 {
-	if (!isatty(STDIN_FILENO)) {
+	bool asks = !stream_shown(context);
+	if (!asks || !isatty(STDIN_FILENO)) {
 		RgDiag *diag = rg_diags_error(context->diags, "apply.no-terminal",
-			"cannot ask for approval: no terminal");
+			asks ? "cannot ask for approval: no terminal"
+			     : "cannot ask for approval with --json");
 		rg_diag_hint(diag, "%s", otherwise);
 		return false;
 	}

@@ -1,4 +1,4 @@
-#include "command.h"
+#include "stream.h"
 
 typedef struct {
 	ChangeOptions change;
@@ -68,7 +68,8 @@ static int run_one(Context *context, const Options *options, const char *spec_pa
 {
 	g_autoptr(RgDrift) drift = NULL;
 	int code = drift_one(context, options, spec_path, &drift);
-	return report_write(context, &options->report, spec_path, NULL, drift) ? code : EXIT_ERROR;
+	const RgReport report = {.spec = spec_path, .drift = drift, .exit_code = code};
+	return report_write(context, &options->report, &report) ? code : EXIT_ERROR;
 }
 
 static int drift_step(Context *context, RgReport *report, void *data)
@@ -89,7 +90,8 @@ static int drift_run(Context *context, Options *options, int argc, char **argv)
 	if (specs && !rg_diags_has_errors(context->diags))
 		return several_run(context, &options->report, specs, drift_step, options);
 	int code = rg_diags_exit_code(context->diags);
-	return report_write(context, &options->report, NULL, NULL, NULL) ? code : EXIT_ERROR;
+	const RgReport report = {.exit_code = code};
+	return report_write(context, &options->report, &report) ? code : EXIT_ERROR;
 }
 
 int cmd_drift(Context *context, int argc, char **argv)
@@ -106,10 +108,11 @@ int cmd_drift(Context *context, int argc, char **argv)
 		{NULL, 0, 0, 0, NULL, NULL, NULL},
 	};
 	int code = EXIT_FINE;
+	stream_want(context);
 	if (options_parse(context, entries, &argc, &argv, 0, -1, &code))
 		code = report_options_check(context, &options.report)
 			       ? drift_run(context, &options, argc, argv)
-			       : EXIT_USAGE;
+			       : rg_diags_exit_code(context->diags);
 	report_options_clear(&options.report);
 	return code;
 }

@@ -62,6 +62,7 @@ bool hunt_wait(Context *context, Hunt *hunt)
 		g_strdup_printf("No place has capacity, trying again in %" G_GINT64_FORMAT " s.\n",
 			(until - now + 999) / 1000);
 	say(context, text);
+	stream_log(context, text);
 	while (!signals_came(NULL) && rg_clock_monotonic_ms() < until)
 		poll(NULL, 0, 100);
 	return !signals_came(NULL);

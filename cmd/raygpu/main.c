@@ -1,4 +1,4 @@
-#include "command.h"
+#include "stream.h"
 #include <locale.h>
 #include <string.h>
 #include <unistd.h>
@@ -197,7 +197,8 @@ static int dispatch(Context *context, int argc, char **argv)
 /* Users of --json also get errors as JSON. */
 static void print_failure(const Context *context, int code)
 {
-	if (!context->json || out_has_document() || !rg_diags_has_errors(context->diags))
+	if (!context->json || context->streams || out_has_document() ||
+		!rg_diags_has_errors(context->diags))
 		return;
 	const RgReport report = {.diags = context->diags, .exit_code = code};
 	json_auto_t *document =
@@ -214,7 +215,10 @@ int main(int argc, char **argv)
 	keys_take(&context);
 	int code = dispatch(&context, argc, argv);
 	print_failure(&context, code);
+	if (context.streams && context.json)
+		stream_open(&context, NULL); /* of a command that failed before it did */
 	print_diags(&context, context.diags);
+	code = stream_end(&context, code);
 	if (!out_close() && code == EXIT_FINE)
 		code = EXIT_ERROR;
 	context_clear(&context);

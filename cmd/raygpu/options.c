@@ -59,13 +59,18 @@ static void options_report(Context *context, const GError *error, const GOptionE
 		rg_diag_hint(diag, "`raygpu %s -h` lists the options", context->command->name);
 }
 
-static bool wants_help(int argc, char **argv)
+static bool has_word(int argc, char **argv, const char *word)
 {
 	for (int i = 1; i < argc && !g_str_equal(argv[i], "--"); i++) {
-		if (g_str_equal(argv[i], "-h") || g_str_equal(argv[i], "--help"))
+		if (g_str_equal(argv[i], word))
 			return true;
 	}
 	return false;
+}
+
+static bool wants_help(int argc, char **argv)
+{
+	return has_word(argc, argv, "-h") || has_word(argc, argv, "--help");
 }
 
 static bool count_arguments(Context *context, int given, int min, int max)
@@ -125,6 +130,7 @@ bool options_parse(Context *context, const GOptionEntry *entries, int *argc, cha
 	g_autoptr(GError) error = NULL;
 	if (!g_option_context_parse(parser, argc, argv, &error)) {
 		options_report(context, error, entries, common);
+		context->json = has_word(*argc, *argv, "--json"); /* GOption took it back */
 		return false;
 	}
 	if (*argc > 1 && g_str_equal((*argv)[1], "--")) {

@@ -1,4 +1,4 @@
-#include "command.h"
+#include "stream.h"
 #include "base/disarm.h"
 #include <errno.h>
 #include <stdio.h>
@@ -44,19 +44,28 @@ void out_json(const json_t *value)
 	free(dumped);
 }
 
-void err_text(Context *context, const char *text)
+static void put_err(Context *context, const char *text)
 {
+	if (stream_shown(context))
+		return;
 	status_clear(context);
 	fflush(stdout);
 	put_text(text, stderr);
+}
+
+void err_text(Context *context, const char *text)
+{
+	stream_log(context, text);
+	put_err(context, text);
 }
 
 void print_diags(Context *context, const RgDiags *diags)
 {
 	if (!rg_diags_count(diags))
 		return;
+	stream_diags(context, diags);
 	g_autofree char *text = rg_render_diags(diags, &context->err);
-	err_text(context, text);
+	put_err(context, text);
 }
 
 bool out_close(void)
@@ -131,11 +140,14 @@ void status_lock(void *data, const char *cluster, const char *holder)
 void status_retry(
 	void *data, const char *what, unsigned try_number, unsigned wait_ms, const char *why)
 {
-	const Context *context = data;
+	Context *context = data;
 	if (wait_ms < 1000)
 		return;
 	g_autofree char *line = g_strdup_printf("%s: %s; trying again in %u s (try %u)\n",
 		what ? what : "request", why, (wait_ms + 500) / 1000, try_number);
+	stream_log(context, line);
+	if (stream_shown(context))
+		return;
 	fputs(context->live ? "\r\033[K" : "", stderr);
 	put_text(line, stderr);
 }

@@ -1,4 +1,4 @@
-#include "command.h"
+#include "stream.h"
 #include <errno.h>
 #include <glib/gstdio.h>
 
@@ -9,9 +9,9 @@ typedef struct {
 	gboolean detailed, destroy, reoptimize, renew_images;
 } Options;
 
-static void tell_saved(const Options *options)
+static void tell_saved(const Context *context, const Options *options)
 {
-	if (!options->out || options->report.kind != RG_REPORT_TEXT)
+	if (!options->out || options->report.kind != RG_REPORT_TEXT || stream_shown(context))
 		return;
 	g_autofree char *saved =
 		g_strdup_printf("\nSaved the plan to: %s\n\nTo perform exactly these "
@@ -44,10 +44,13 @@ static int run_one(Context *context, const Options *options, const char *spec_pa
 {
 	g_autoptr(RgPlan) plan = NULL;
 	int code = plan_one(context, options, spec_path, options->out, &plan);
-	if (!report_write(context, &options->report, spec_path, plan, NULL))
+	const char *saved = plan && !plan->errored && code != EXIT_ERROR ? options->out : NULL;
+	const RgReport report = {
+		.spec = spec_path, .plan = plan, .saved = saved, .exit_code = code};
+	if (!report_write(context, &options->report, &report))
 		return EXIT_ERROR;
-	if (plan && !plan->errored && code != EXIT_ERROR)
-		tell_saved(options);
+	if (saved)
+		tell_saved(context, options);
 	return code;
 }
 
@@ -60,6 +63,8 @@ static int plan_step(Context *context, RgReport *report, void *data)
 		options->out && report->cluster ? g_build_filename(options->out, name, NULL) : NULL;
 	int code = plan_one(context, options, report->spec, out, &plan);
 	report->plan = plan;
+	if (plan && out && !plan->errored && code != EXIT_ERROR)
+		report->saved = g_intern_string(out);
 	return code;
 }
 
@@ -96,7 +101,7 @@ static int run_several(Context *context, Options *options, const RgSpecs *specs)
 		return rg_diags_exit_code(context->diags);
 	int code = several_run(context, &options->report, specs, plan_step, options);
 	if (specs->files->len)
-		tell_saved(options);
+		tell_saved(context, options);
 	return code;
 }
 
@@ -110,7 +115,8 @@ static int plan_run(Context *context, Options *options, int argc, char **argv)
 	if (specs)
 		return run_one(context, options, ((RgSpecFile *)specs->files->pdata[0])->path);
 	int code = rg_diags_exit_code(context->diags);
-	return report_write(context, &options->report, NULL, NULL, NULL) ? code : EXIT_ERROR;
+	const RgReport report = {.exit_code = code};
+	return report_write(context, &options->report, &report) ? code : EXIT_ERROR;
 }
 
 int cmd_plan(Context *context, int argc, char **argv)
@@ -138,11 +144,12 @@ int cmd_plan(Context *context, int argc, char **argv)
 		{NULL, 0, 0, 0, NULL, NULL, NULL},
 	};
 	int code = EXIT_FINE;
+	stream_want(context);
 	if (options_parse(context, entries, &argc, &argv, 0, -1, &code))
 		code = report_options_check(context, &options.report) &&
 				       change_options_check(context, &options.change)
 			       ? plan_run(context, &options, argc, argv)
-			       : EXIT_USAGE;
+			       : rg_diags_exit_code(context->diags);
 	report_options_clear(&options.report);
 	change_options_clear(&options.change);
 	g_free(options.out);

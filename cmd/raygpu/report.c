@@ -1,4 +1,4 @@
-#include "command.h"
+#include "stream.h"
 #include "base/disarm.h"
 #include "config.h"
 #include <errno.h>
@@ -23,6 +23,7 @@ static bool split_report(const char *word, RgReportFormat *format, const char **
 
 bool report_options_check(Context *context, ReportOptions *options)
 {
+	bool streams = context->streams;
 	if (options->format && !rg_report_format_parse(options->format, &options->kind)) {
 		RgDiag *diag = rg_diags_error(context->diags, "usage.bad-argument",
 			"unknown format \"%s\"", options->format);
@@ -39,15 +40,19 @@ bool report_options_check(Context *context, ReportOptions *options)
 		rg_diag_hint(diag, "FORMAT is one of %s", RG_REPORT_FILE_FORMATS);
 		return false;
 	}
-	if (context->json && options->format && options->kind != RG_REPORT_JSON) {
+	if (context->json && options->format &&
+		(context->streams || options->kind != RG_REPORT_JSON)) {
 		rg_diags_error(context->diags, "usage.conflict",
 			"give --json or --format %s, not both", options->format);
 		return false;
 	}
+	if (context->streams && !options->format)
+		return stream_open(context, options->json_into);
+	context->streams = false; /* but a document */
 	if (context->json)
 		options->kind = RG_REPORT_JSON;
 	context->json = options->kind == RG_REPORT_JSON;
-	return true;
+	return !streams || stream_open(context, options->json_into);
 }
 
 void report_options_clear(ReportOptions *options)
@@ -202,9 +207,13 @@ bool reports_write(Context *context, const ReportOptions *options, const RgRepor
 {
 	RgDiags *told = context->diags;
 	context->diags = rg_diags_new();
-	bool ok = print_report(context, reports, options->kind);
+	if (!reports->several)
+		stream_report(context, reports->items);
+	if (context->stream)
+		stream_last(context, rg_message_reports(reports));
+	bool ok = stream_shown(context) || print_report(context, reports, options->kind);
 	ok = write_reports(context, options, reports) && ok;
-	if (options->json_into) {
+	if (options->json_into && !context->stream) {
 		json_auto_t *document = document_of(reports);
 		ok = (!document || write_json(context, options->json_into, document, 0600)) && ok;
 	}
@@ -215,26 +224,28 @@ bool reports_write(Context *context, const ReportOptions *options, const RgRepor
 	}
 	g_autoptr(RgDiags) failures = context->diags;
 	context->diags = told;
-	if (options->kind == RG_REPORT_GITHUB)
+	if (options->kind == RG_REPORT_GITHUB) {
+		stream_diags(context, context->diags);
 		rg_diags_clear(context->diags);
+	}
 	rg_diags_take_all(context->diags, failures);
 	return ok;
 }
 
-bool report_write(Context *context, const ReportOptions *options, const char *spec,
-	const RgPlan *plan, const RgDrift *drift)
+bool report_write(Context *context, const ReportOptions *options, const RgReport *one)
 {
+	RgReport report = *one;
 	/* a failed cluster is named by its spec, so that the comment of an earlier run is found
 	 * again */
-	g_autofree char *cluster =
-		spec && !plan && !drift ? rg_specs_name(spec, context->ref) : NULL;
-	const RgReport report = {.cluster = cluster ? cluster : context->cluster,
-		.spec = spec,
-		.plan = plan,
-		.drift = drift,
-		.diags = context->diags,
-		.exit_code = rg_diags_exit_code(context->diags)};
-	const RgReports reports = {.command = plan ? "plan" : context->command->name,
+	g_autofree char *cluster = one->spec && !one->plan && !one->drift
+					   ? rg_specs_name(one->spec, context->ref)
+					   : NULL;
+	report.cluster = cluster      ? cluster
+			 : one->plan  ? one->plan->cluster
+			 : one->drift ? one->drift->cluster
+				      : context->cluster;
+	report.diags = context->diags;
+	const RgReports reports = {.command = one->plan ? "plan" : context->command->name,
 		.version = RG_VERSION,
 		.today = context->out.today,
 		.items = &report,

@@ -1,4 +1,4 @@
-#include "command.h"
+#include "stream.h"
 #include "config.h"
 #include "base/money.h"
 #include "resource/nodes.h"
@@ -24,6 +24,7 @@ void tell_turn(Context *context, size_t i, size_t n, const char *cluster, const 
 	g_autofree char *line =
 		g_strdup_printf("[%zu/%zu] %s%s%s%s\n", i + 1, n, cluster ? cluster : spec,
 			cluster ? " (" : "", cluster ? spec : "", cluster ? ")" : "");
+	stream_cluster(context, cluster);
 	err_text(context, line);
 }
 
@@ -114,7 +115,8 @@ static void run_one(Context *context, const ReportOptions *options, RgReport *re
 	report->diags = own;
 	report->exit_code = step(context, report, data);
 	status_clear(context);
-	if (options->kind == RG_REPORT_TEXT) {
+	stream_report(context, report);
+	if (options->kind == RG_REPORT_TEXT && !stream_shown(context)) {
 		g_autofree char *heading = rg_report_heading(report, &context->out);
 		g_autofree char *text =
 			report->drift  ? rg_render_drift(report->drift, &context->out)
@@ -123,8 +125,11 @@ static void run_one(Context *context, const ReportOptions *options, RgReport *re
 		out_text(heading);
 		out_text(text);
 	}
-	if (options->kind != RG_REPORT_GITHUB) /* the report contains them */
+	if (options->kind != RG_REPORT_GITHUB)
 		print_diags(context, own);
+	else /* the report contains them */
+		stream_diags(context, own);
+	stream_cluster(context, NULL);
 	context->diags = common;
 }
 

@@ -5,7 +5,7 @@ static int show_plan(Context *context, const ReportOptions *report, const char *
 	g_autoptr(RgPlan) plan = plan_file_load(context, path, NULL);
 	if (!plan)
 		return rg_diags_exit_code(context->diags);
-	return report_write(context, report, NULL, plan, NULL) ? EXIT_FINE : EXIT_ERROR;
+	return report_write(context, report, &(RgReport){.plan = plan}) ? EXIT_FINE : EXIT_ERROR;
 }
 
 static bool is_for_state(Context *context, const ReportOptions *report)

@@ -9,7 +9,6 @@ Turn *turn_new(const char *cluster, const char *file, RgPlan *saved)
 	turn->file = g_strdup(file);
 	turn->saved = saved;
 	turn->diags = rg_diags_new();
-	turn->told = json_array();
 	turn->refused = json_array();
 	turn->avoid = json_array();
 	turn->open = json_array();
@@ -25,7 +24,6 @@ void turn_free(Turn *turn)
 	rg_lock_release(turn->lock);
 	rg_plan_free(turn->saved);
 	rg_diags_free(turn->diags);
-	json_decref(turn->told);
 	json_decref(turn->refused);
 	json_decref(turn->avoid);
 	json_decref(turn->open);
@@ -37,19 +35,16 @@ void turn_free(Turn *turn)
 
 void say(Context *context, const char *text)
 {
-	if (context->json)
-		err_text(context, text);
-	else
+	if (!stream_shown(context))
 		out_text(text);
 }
 
-/* Prints the diagnostics and keeps them for the document; later ones can still show their lines,
- * because the texts of files stay. */
+/* Prints the diagnostics; later ones can still show their lines, because the texts of files stay.
+ */
 static void turn_tell(Context *context, Turn *turn)
 {
-	json_auto_t *more = rg_render_diags_json(turn->diags);
+	stream_cluster(context, turn->cluster);
 	print_diags(context, turn->diags);
-	json_array_extend(turn->told, more);
 	if (!rg_diags_has_errors(turn->diags)) /* the overview names the first error */
 		rg_diags_clear(turn->diags);
 }
@@ -131,6 +126,7 @@ static bool make_plan(Context *context, const ApplyOptions *options, Turn *turn)
 		return false;
 	g_autofree char *text = rg_render_plan(turn->pass->plan, &context->out);
 	say(context, text);
+	stream_report(context, &(RgReport){.cluster = turn->cluster, .plan = turn->pass->plan});
 	return !turn->pass->plan->errored && !rg_diags_has_errors(turn->diags);
 }
 
@@ -161,6 +157,9 @@ static void write_progress(void *data, const char *text)
 static void on_event(void *data, const RgEvent *event)
 {
 	Context *context = data;
+	stream_event(context, event);
+	if (stream_shown(context))
+		return;
 	status_clear(context);
 	rg_progress_event(context->progress, event);
 }
@@ -168,6 +167,9 @@ static void on_event(void *data, const RgEvent *event)
 static void on_look(void *data, const RgReadyEvent *event)
 {
 	Context *context = data;
+	stream_ready(context, event);
+	if (stream_shown(context))
+		return;
 	status_clear(context);
 	rg_progress_ready(context->progress, event);
 }
@@ -176,6 +178,7 @@ static void on_look(void *data, const RgReadyEvent *event)
 static void turn_watch(
 	Context *context, const ApplyOptions *options, const Turn *turn, RgReadyOptions *ready)
 {
+	stream_cluster(context, turn->cluster);
 	*ready = (RgReadyOptions){.max_replacements = (unsigned)options->max_replacements,
 		.interrupted = signals_level,
 		.event = on_look,
@@ -232,7 +235,7 @@ static void tell_result(Context *context, const ApplyOptions *options, const Tur
 	say(context, text);
 }
 
-/* Where the cluster is, and what to do with it. */
+/* Where the cluster is, and what to do with it: to people if something is new. */
 static void tell_head(Context *context, const Turn *turn)
 {
 	g_autoptr(RgDiags) unread = rg_diags_new();
@@ -240,6 +243,11 @@ static void tell_head(Context *context, const Turn *turn)
 	if (!left)
 		return;
 	json_auto_t *outputs = rg_reach_outputs(rg_provider_get_schema(turn->pass->provider), left);
+	if (context->stream)
+		stream_put(context,
+			rg_message_outputs(outputs, rg_reach_token(left) ? RG_REACH_TOKEN : NULL));
+	if (!turn->run.result.added)
+		return;
 	const char *address = rg_json_str(outputs, "head_address", NULL);
 	const char *public = rg_json_str(outputs, "head_public_address", NULL);
 	if (!address)
@@ -297,7 +305,7 @@ static void tell_end(Context *context, const ApplyOptions *options, Turn *turn, 
 {
 	if (turn->tried)
 		tell_result(context, options, turn);
-	if (done && turn->run.result.added && !options->destroy)
+	if (done && !options->destroy && (turn->run.result.added || context->stream))
 		tell_head(context, turn);
 	if (turn->run.left)
 		tell_left(context, turn);
@@ -318,6 +326,7 @@ static bool leave_place(Context *context, const ApplyOptions *options, Turn *tur
 	g_autofree char *text = g_strdup_printf(
 		"%s has no capacity for the cluster: removing what was created there.\n", here);
 	say(context, text);
+	stream_log(context, text);
 	rg_diags_clear(turn->diags); /* each refusal has been reported as it came */
 	bool done = rg_pipeline_give_back(
 		&context->session, turn->cluster, &apply, who, &back, turn->diags);
@@ -407,5 +416,7 @@ void turn_keep(Context *context, const ApplyOptions *options, Turn *turn)
 	turn->code = exit_code_of(turn, done);
 	if (!options->several || !done)
 		tell_result(context, options, turn);
+	if (done && !options->destroy && context->stream)
+		tell_head(context, turn);
 	turn_tell(context, turn);
 }

@@ -1,7 +1,7 @@
 /* One cluster in an apply or destroy: from its lock to its result. Private to apply.c and turn.c,
  * main thread. It has its own diagnostics. */
 #pragma once
-#include "command.h"
+#include "stream.h"
 
 typedef struct {
 	ChangeOptions change;
@@ -10,6 +10,7 @@ typedef struct {
 	int parallelism;
 	int lock_timeout_s;
 	char *hunt;	     /* --capacity-timeout as given, or NULL */
+	char *json_into;     /* --json-into, or NULL */
 	int64_t capacity_ms; /* the same */
 	bool destroy;
 	bool several; /* one of several, or in a folder */
@@ -20,7 +21,6 @@ typedef struct {
 	char *file;    /* the spec or the saved plan; NULL: --cluster */
 	RgPlan *saved; /* until it is opened */
 	RgDiags *diags;
-	json_t *told;	 /* array: diagnostics that were printed */
 	json_t *refused; /* array: RgApplyResult.tried of all places */
 	json_t *avoid;	 /* array: places that had no capacity (RgSession.avoid) */
 	RgLock *lock;
@@ -53,5 +53,5 @@ typedef struct {
 Hunt hunt_begin(int64_t capacity_ms);
 /* Waits for the next round; false when the time is over, or a signal came. */
 bool hunt_wait(Context *context, Hunt *hunt);
-/* What people read: with --json, standard output is for the document, so it goes to stderr. */
+/* What people read: with --json there is the stream instead. */
 void say(Context *context, const char *text);

@@ -16,6 +16,12 @@ int64_t rg_clock_monotonic_ms(void)
 	return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
+char *rg_clock_format_now(void)
+{
+	g_autoptr(GDateTime) now = g_date_time_new_now_utc();
+	return g_date_time_format(now, "%Y-%m-%dT%H:%M:%S.%fZ");
+}
+
 char *rg_clock_format(int64_t unix_s)
 {
 	g_autoptr(GDateTime) date = g_date_time_new_from_unix_utc(unix_s);

@@ -52,6 +52,8 @@ typedef struct {
 
 /* The pool of its nodes; of several pools, its own name; NULL: it has no nodes and no pool. */
 const char *rg_plan_change_pool(const RgPlanChange *change);
+/* If it drifted: what is recorded is no longer in the cloud. */
+bool rg_plan_change_gone(const RgPlanChange *change);
 
 /* Sums over nodes; `unpriced` and `uncounted` nodes, whose price or carbon is unknown, are in no
  * sum. */

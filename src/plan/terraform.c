@@ -223,9 +223,14 @@ static json_t *undrifted(const RgPlanChange *change, const json_t *shown, Blobs 
 	return object;
 }
 
+bool rg_plan_change_gone(const RgPlanChange *change)
+{
+	return change->action == RG_ACTION_FORGET || change->row == 7 || change->row == 11;
+}
+
 json_t *terraform_drift(const RgPlan *plan, const RgPlanChange *change, Blobs *blobs)
 {
-	bool gone = change->action == RG_ACTION_FORGET || change->row == 7 || change->row == 11;
+	bool gone = rg_plan_change_gone(change);
 	json_t *entry = entry_new(plan, change), *body = json_object();
 	json_t *after = view_before(change, blobs);
 	View view = {.before_sensitive = json_object(), .after_sensitive = json_object()};

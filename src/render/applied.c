@@ -1,5 +1,6 @@
 #include "render/paint.h"
 #include "render/report.h"
+#include "render/stream_internal.h"
 
 /* What apply and destroy did to the clusters of one command. */
 
@@ -55,7 +56,7 @@ static json_t *ready_json(const RgReadyResult *ready)
 	return row;
 }
 
-static json_t *item_json(const RgApplied *item)
+json_t *applied_row(const RgApplied *item)
 {
 	json_t *row = json_object();
 	rg_json_set_str(row, "cluster", item->cluster);
@@ -69,20 +70,5 @@ static json_t *item_json(const RgApplied *item)
 	if (item->result && item->result->tried)
 		json_object_set(row, "tried", item->result->tried);
 	json_object_set_new(row, "open", copy_of(item->open));
-	json_object_set_new(row, "diagnostics", copy_of(item->diagnostics));
 	return row;
-}
-
-json_t *rg_render_applied_json(
-	const char *command, const RgApplied *items, size_t n, const RgDiags *diags, int exit_code)
-{
-	json_t *document = json_object(), *rows = json_array();
-	for (size_t i = 0; i < n; i++)
-		json_array_append_new(rows, item_json(&items[i]));
-	json_object_set_new(document, "raygpu_format", json_integer(1));
-	rg_json_set_str(document, "command", command);
-	json_object_set_new(document, "clusters", rows);
-	json_object_set_new(document, "diagnostics", rg_render_diags_json(diags));
-	json_object_set_new(document, "exit_code", json_integer(exit_code));
-	return document;
 }

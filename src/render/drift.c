@@ -100,7 +100,7 @@ static json_t *copy_or_null(json_t *value)
 	return value ? json_incref(value) : json_null();
 }
 
-static json_t *item_json(const RgDriftItem *item)
+json_t *rg_render_drift_item(const RgDriftItem *item)
 {
 	json_t *row = json_object(), *attrs = json_array();
 	rg_json_set_str(row, "type", type_words[item->type]);
@@ -139,7 +139,7 @@ json_t *rg_render_drift_json(const RgDrift *drift)
 {
 	json_t *document = json_object(), *rows = json_array(), *counts = json_object();
 	for (guint i = 0; i < drift->items->len; i++)
-		json_array_append_new(rows, item_json(drift->items->pdata[i]));
+		json_array_append_new(rows, rg_render_drift_item(drift->items->pdata[i]));
 	for (int type = RG_DRIFT_MISSING; type <= RG_DRIFT_UNHEALTHY; type++)
 		json_object_set_new(counts, type_words[type],
 			json_integer(drift_count(drift, (RgDriftType)type)));

@@ -148,7 +148,7 @@ static const char *verb(RgAction action, bool done)
 	return "Forgetting";
 }
 
-static char *event_text(const RgEvent *event)
+char *rg_render_event(const RgEvent *event)
 {
 	const char *id = event->id ? event->id : "";
 	const char *open = event->id ? " [id=" : "", *close = event->id ? "]" : "";
@@ -205,7 +205,7 @@ void rg_progress_event(RgProgress *progress, const RgEvent *event)
 	count(progress, event);
 	bool line = worth_a_line(progress, event->type);
 	if (line) {
-		g_autofree char *raw = event_text(event);
+		g_autofree char *raw = rg_render_event(event);
 		g_autofree char *text = clean(g_strchomp(raw));
 		g_autoptr(GString) whole = g_string_new(NULL);
 		if (progress->live) /* otherwise one line per event, for tools that read Terraform's
@@ -243,12 +243,17 @@ static void add_ready(GString *text, const RgReadyPool *pool)
 	g_string_append(text, open ? ")" : "");
 }
 
-void rg_progress_ready(RgProgress *progress, const RgReadyEvent *event)
+char *rg_render_ready(const RgReadyEvent *event)
 {
 	g_autoptr(GString) pools = g_string_new(NULL);
 	for (size_t i = 0; i < event->n; i++)
 		add_ready(pools, &event->pools[i]);
-	g_autofree char *safe = clean(pools->str);
+	return clean(pools->str);
+}
+
+void rg_progress_ready(RgProgress *progress, const RgReadyEvent *event)
+{
+	g_autofree char *safe = rg_render_ready(event);
 	if (progress->live) {
 		g_autofree char *line = g_strdup_printf("%3.0fs  Ray: %s", event->seconds, safe);
 		g_autofree char *shown = cut(line, style_width(&progress->style) - 1);

@@ -49,6 +49,7 @@ char *rg_render_graph(const RgPlan *plan);
 
 char *rg_render_drift(const RgDrift *drift, const RgStyle *style);
 json_t *rg_render_drift_json(const RgDrift *drift);
+json_t *rg_render_drift_item(const RgDriftItem *item); /* one row of it */
 
 /* State: `show` without a plan, `state list`, `state show`. Sensitive values are never shown. */
 char *rg_render_state(const char *cluster, const RgResourceSet *recorded, const RgSchema *schema,
@@ -73,6 +74,10 @@ char *rg_render_apply_result(const RgApplyResult *result, const RgReadyResult *r
  * Creation complete after 3s [id=...]". `write` gets whole pieces. */
 typedef struct RgProgress RgProgress;
 typedef void (*RgWrite)(void *data, const char *text);
+/* Its line, as it is printed elsewhere than on a terminal. */
+char *rg_render_event(const RgEvent *event);
+/* "train 3 of 4 joined (1 booting), ..." */
+char *rg_render_ready(const RgReadyEvent *event);
 RgProgress *rg_progress_new(
 	const RgPlan *plan, bool live, const RgStyle *style, RgWrite write, void *data);
 void rg_progress_event(RgProgress *progress, const RgEvent *event);

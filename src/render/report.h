@@ -39,8 +39,9 @@ typedef struct {
 	const RgPlan *plan;
 	const RgDrift *drift;
 	const RgDiags *diags;
-	int exit_code; /* as if the command had only this cluster */
-	bool not_run;  /* the command ended before it reached this one */
+	int exit_code;	   /* as if the command had only this cluster */
+	bool not_run;	   /* the command ended before it reached this one */
+	const char *saved; /* the file of its plan; NULL: none */
 } RgReport;
 
 /* A cluster whose spec a branch removed. */
@@ -100,11 +101,7 @@ typedef struct {
 	const RgApplyResult *result; /* NULL: nothing was tried */
 	const json_t *changes;	     /* rg_store_run_changes, or NULL */
 	const json_t *open;	     /* addresses that the next apply completes or cleans up */
-	const json_t *diagnostics;
 	int exit_code;
 } RgApplied;
 /* The end of a run on several clusters: a row each. */
 char *rg_render_applied(const RgApplied *items, size_t n, const RgStyle *style);
-/* schemas/apply.schema.json, also for one cluster. `diags`: not about a particular cluster. */
-json_t *rg_render_applied_json(
-	const char *command, const RgApplied *items, size_t n, const RgDiags *diags, int exit_code);

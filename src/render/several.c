@@ -1,5 +1,6 @@
 #include "render/findings.h"
 #include "render/paint.h"
+#include "render/stream_internal.h"
 
 /* The JSON document on several clusters: schemas/plans.schema.json, drifts.schema.json. */
 
@@ -49,7 +50,8 @@ static GHashTable *accelerators_new(void)
 	return g_hash_table_new_full(g_str_hash, g_str_equal, g_free, g_free);
 }
 
-static json_t *item_of(const RgReport *report, bool drift)
+/* How it is with one cluster, without its plan or drift. */
+static json_t *row_of(const RgReport *report, bool drift)
 {
 	json_t *item = json_object();
 	g_autofree char *status = g_strdelimit(g_strdup(report_status(report)), " ", '-');
@@ -63,6 +65,12 @@ static json_t *item_of(const RgReport *report, bool drift)
 	tally_add(&tally, report);
 	if (report->plan || report->drift)
 		set_sums(item, &tally, drift);
+	return item;
+}
+
+static json_t *item_of(const RgReport *report, bool drift)
+{
+	json_t *item = row_of(report, drift);
 	json_object_set_new(item, "diagnostics",
 		report->diags ? rg_render_diags_json(report->diags) : json_array());
 	json_t *document = report->drift  ? rg_render_drift_json(report->drift)
@@ -89,29 +97,69 @@ static json_t *removed_json(const GPtrArray *removed)
 	return list;
 }
 
-json_t *rg_report_json(const RgReports *reports)
+static json_t *totals_json(const RgReports *reports, bool drift)
 {
-	bool drift = g_str_equal(reports->command, "drift");
 	g_autoptr(GHashTable) gpus = accelerators_new();
 	Tally all = {.accelerators = gpus};
-	json_t *document = json_object(), *items = json_array(), *totals = json_object();
-	for (size_t i = 0; i < reports->n; i++) {
+	json_t *totals = json_object();
+	for (size_t i = 0; i < reports->n; i++)
 		tally_add(&all, &reports->items[i]);
-		json_array_append_new(items, item_of(&reports->items[i], drift));
-	}
 	set_sums(totals, &all, drift);
-	json_object_set_new(document, "raygpu_format", json_integer(1));
-	json_object_set_new(document, drift ? "drifts" : "plans", items);
-	json_object_set_new(document, "totals", totals);
+	return totals;
+}
+
+/* What is about no particular cluster. */
+static void set_common(json_t *document, const RgReports *reports, bool drift)
+{
+	json_object_set_new(document, "totals", totals_json(reports, drift));
 	json_object_set_new(document, "removed", removed_json(reports->removed));
 	json_t *list = json_array();
 	for (guint i = 0; reports->skipped && i < reports->skipped->len; i++)
 		json_array_append_new(list, json_string(reports->skipped->pdata[i]));
 	json_object_set_new(document, "skipped", list);
 	json_object_set_new(document, "untouched", json_integer(reports->untouched));
+}
+
+json_t *rg_report_json(const RgReports *reports)
+{
+	bool drift = g_str_equal(reports->command, "drift");
+	json_t *document = json_object(), *items = json_array();
+	for (size_t i = 0; i < reports->n; i++)
+		json_array_append_new(items, item_of(&reports->items[i], drift));
+	json_object_set_new(document, "raygpu_format", json_integer(1));
+	json_object_set_new(document, drift ? "drifts" : "plans", items);
+	set_common(document, reports, drift);
 	json_object_set_new(document, "diagnostics",
 		reports->diags ? rg_render_diags_json(reports->diags) : json_array());
 	json_object_set_new(document, "exit_code", json_integer(reports->exit_code));
+	return document;
+}
+
+/* The counts of its report, without the rows. */
+static json_t *drift_counts(const RgDrift *drift)
+{
+	json_t *document = rg_render_drift_json(drift);
+	json_object_del(document, "drift");
+	json_object_del(document, "cluster");
+	json_object_del(document, "format_version");
+	return document;
+}
+
+json_t *report_rows(const RgReports *reports)
+{
+	bool drift = g_str_equal(reports->command, "drift");
+	json_t *document = json_object(), *rows = json_array();
+	for (size_t i = 0; i < reports->n; i++) {
+		const RgReport *report = &reports->items[i];
+		json_t *row = row_of(report, drift);
+		if (report->drift)
+			json_object_set_new(row, "drift", drift_counts(report->drift));
+		if (report->saved)
+			rg_json_set_str(row, "saved", report->saved);
+		json_array_append_new(rows, row);
+	}
+	json_object_set_new(document, "clusters", rows);
+	set_common(document, reports, drift);
 	return document;
 }
 

@@ -14,6 +14,8 @@ import sqlite3
 import subprocess
 from pathlib import Path
 
+import events
+
 ROOT = Path(__file__).resolve().parents[2]
 BACKOFF_MS = '50'  # the longest wait before raygpu tries again; delete it from `env` to wait as users do
 IMAGE = 'rayproject/ray:2.52.0-py311-cu121'
@@ -47,6 +49,19 @@ class Result:
 
     def json(self):
         return json.loads(self.out)
+
+    def events(self, kind=None):
+        """The messages of --json (tests/cli/events.py); `kind`: only those of this type."""
+        return [e for e in events.read(self.out) if kind in (None, e['type'])]
+
+    def summary(self):
+        """What the last line says beyond Terraform's."""
+        return events.read(self.out)[-1]['raygpu']
+
+    def told(self, cluster=None):
+        """The diagnostics of --json, with codes; `cluster`: only its own."""
+        return [{**e.get('diagnostic', {}), **e['raygpu']} for e in self.events('diagnostic')
+                if cluster in (None, e['raygpu'].get('cluster'))]
 
     def __repr__(self):
         return f'exit code {self.code}\n--- stdout\n{self.out}\n--- stderr\n{self.err}'

@@ -20,11 +20,11 @@ def end(sim, pool):
 def test_what_could_not_be_read_hides_no_drift_of_what_could(sim, home):
     end(sim, 'serve')
     sim.fault(action='DescribeSecurityGroups', when='before', status=403, code='UnauthorizedOperation', count=0)
-    report = home.run('drift', 'cluster.yaml', '--no-settle', '--json', code=7).json()
+    report = home.run('drift', 'cluster.yaml', '--no-settle', '--format', 'json', code=7).json()
     assert [(d['address'], d['type']) for d in report['drift']] == [('aws.instance.serve[0]', 'missing')]
     assert report['unread'] == 1
     end(sim, 'head')
-    report = home.run('drift', '--cluster', 'research', '--no-settle', '--json', code=7).json()
+    report = home.run('drift', '--cluster', 'research', '--no-settle', '--format', 'json', code=7).json()
     assert [d['address'] for d in report['drift']] == ['aws.instance.head', 'aws.instance.serve[0]']
 
 
@@ -33,5 +33,5 @@ def test_what_the_spec_may_not_have_is_no_matter_of_drift(sim, home):
     assert home.run('plan', 'cluster.yaml', '--no-settle', code=None).code in (1, 9)
     assert home.run('drift', 'cluster.yaml', '--no-settle').out.startswith('No drift.')
     end(sim, 'serve')
-    report = home.run('drift', 'cluster.yaml', '--no-settle', '--json', code=2).json()
+    report = home.run('drift', 'cluster.yaml', '--no-settle', '--format', 'json', code=2).json()
     assert [d['address'] for d in report['drift']] == ['aws.instance.serve[0]']

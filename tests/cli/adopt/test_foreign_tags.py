@@ -60,7 +60,7 @@ def test_a_label_that_somebody_changed_or_removed_is_drift(sim, home):
     tag(sim, 'org:owner', 'finance')
     node = sim.live_instances()[0]['instanceId']
     sim.ok('CreateTags', {'ResourceId.1': node, 'Tag.1.Key': 'team', 'Tag.1.Value': 'theirs'})
-    report = home.run('drift', 'cluster.yaml', '--no-settle', '--json', code=2).json()
+    report = home.run('drift', 'cluster.yaml', '--no-settle', '--format', 'json', code=2).json()
     [attribute] = report['drift'][0]['attributes']
     assert attribute['name'] == 'tags' and attribute['observed']['team'] == 'theirs'
     assert 'org:owner' not in attribute['observed']

@@ -66,7 +66,7 @@ def pinned(tmp_path):
 
 
 @pytest.mark.parametrize('command', [
-    ('plan',), ('plan', '--json'), ('plan', '--format', 'markdown'), ('drift',), ('drift', '--format', 'sarif'),
+    ('plan',), ('plan', '--format', 'json'), ('plan', '--format', 'markdown'), ('drift',), ('drift', '--format', 'sarif'),
     ('destroy', '--auto-approve'), ('apply', '--auto-approve'), ('state', 'orphans'), ('plan', '--cluster', 'research')])
 def test_credentials_of_another_account_are_refused_by_name(command, pinned):
     if command[-1] == 'research':

@@ -212,7 +212,7 @@ def test_a_saved_plan_has_its_alternates(sim, home):
 def test_a_report_lists_what_was_tried(sim, home):
     write(home)
     sim.knobs(capacity={P4D: {'us-east-1a': 0}})
-    said = apply(home, 0, '--json').json()
+    said = apply(home, 0, '--json').summary()
     assert said['clusters'][0]['tried'] == [
         {'pool': 'train', 'instance_type': P4D, 'market': 'on-demand', 'zone': 'us-east-1a', 'class': 'capacity',
          'code': 'InsufficientInstanceCapacity', 'refused': 2}]

@@ -116,7 +116,7 @@ def test_error_after_commit_makes_no_second_node(home, sim):
 def test_truncated_replies_are_never_drift(home, sim, size):
     home.apply()
     sim.fault(action='DescribeInstances', when='after', truncate=size, count=0)
-    result = home.run('drift', 'cluster.yaml', '--json', code=1, timeout=300)
+    result = home.run('drift', 'cluster.yaml', '--format', 'json', code=1, timeout=300)
     assert '"type": "missing"' not in result.out
     assert 'Error: ' in result.err
     plan = home.run('plan', 'cluster.yaml', code=1, timeout=300)
@@ -149,7 +149,7 @@ def test_the_ray_token_is_nowhere_but_in_the_state(home, sim):
     texts = []
     for command in (['plan', 'cluster.yaml', '--out', 'p.json', '--trace', 'trace.jsonl'],
                     ['apply', 'p.json', '--trace', 'trace.jsonl'],
-                    ['plan', 'cluster.yaml', '--json', '--trace', 'trace.jsonl'],
+                    ['plan', 'cluster.yaml', '--format', 'json', '--trace', 'trace.jsonl'],
                     ['show', '--json'], ['show'], ['state', 'show', 'raygpu.secret.ray_token'],
                     ['state', 'show', 'aws.instance.head'], ['drift', 'cluster.yaml', '--json'],
                     ['apply', 'cluster.yaml', '--auto-approve', '--replace', 'aws.instance.serve[0]',

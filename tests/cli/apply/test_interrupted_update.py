@@ -87,7 +87,7 @@ def test_what_a_killed_update_changed_is_not_called_foreign(sim, home):
     assert 'has changed; an interrupted run of raygpu was updating it' in plan.out
     assert '# changed since it was recorded' in plan.out and 'outside of raygpu' not in plan.out
     assert home.run('show', 'plan.json').out.startswith(plan.out.split('Note:')[0])
-    drift = home.run('drift', '--no-settle', '--json', code=2).json()['drift']
+    drift = home.run('drift', '--no-settle', '--format', 'json', code=2).json()['drift']
     assert drift and all(item['interrupted'] for item in drift)
     assert 'outside of raygpu' not in home.run('drift', '--no-settle', code=2).out
     # without a run that was updating it, someone else did it

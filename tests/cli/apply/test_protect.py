@@ -53,7 +53,7 @@ def test_a_change_of_protection_is_a_change(sim, home):
     assert 'Changes to protection:\n\n  ~ serve: protect: true -> false\n' in told
     assert 'will perform the following actions' not in told and 'No changes' not in told
     assert told.index('Changes to protection') < told.index('Plan: 0 to add, 0 to change, 0 to destroy.')
-    document = home.run('plan', '--json', '--detailed-exitcode', code=2).json()
+    document = home.run('plan', '--format', 'json', '--detailed-exitcode', code=2).json()
     assert document['raygpu']['protection'] == [{'pool': 'serve', 'before': True, 'after': False}]
     assert document['applyable'] and not document['errored']
     marked = home.run('plan', '--format', 'markdown').out

@@ -80,7 +80,7 @@ def test_whole_story(sim, home):
     drift = home.run('drift', 'cluster.yaml', code=2)
     assert victim['instanceId'] in drift.out and 'has been deleted' in drift.out
     assert mutating(sim) == 0
-    document = home.run('drift', 'cluster.yaml', '--json', code=2).json()
+    document = home.run('drift', 'cluster.yaml', '--format', 'json', code=2).json()
     assert [d['type'] for d in document['drift']] == ['missing']
     assert document['drift'][0]['source']['file'].endswith('cluster.yaml')
 
@@ -196,7 +196,7 @@ def test_drift_of_an_instance(sim, home, name):
     tamper, attribute = DRIFTS[name]
     tamper(sim, by_pool(sim)['serve'][0]['instanceId'])
     time.sleep(0.3)
-    document = home.run('drift', 'cluster.yaml', '--json', '--no-settle', code=2).json()
+    document = home.run('drift', 'cluster.yaml', '--format', 'json', '--no-settle', code=2).json()
     assert [(d['type'], [a['name'] for a in d['attributes']]) for d in document['drift']] == \
         [('changed', [attribute])]
     shown = document['drift'][0]['attributes'][0]
@@ -242,7 +242,7 @@ def test_unmanaged_is_told_and_never_deleted(sim, home):
              for n, tag in enumerate(one['tagSet'], 1) for k, v in (('Key', tag['key']), ('Value', tag['value']))}
     sim.ok('RunInstances', {'ImageId': one['imageId'], 'InstanceType': 'g4dn.xlarge', 'MinCount': 1,
                             'MaxCount': 1, 'TagSpecification.1.ResourceType': 'instance', **marks})
-    drift = home.run('drift', 'cluster.yaml', '--json', code=2).json()
+    drift = home.run('drift', 'cluster.yaml', '--format', 'json', code=2).json()
     assert [d['type'] for d in drift['drift']] == ['unmanaged']
     home.run('apply', 'cluster.yaml', '--auto-approve', code=None)
     assert len(sim.live_instances()) == 9
@@ -275,7 +275,7 @@ def test_state_commands(sim, home):
     assert 'private_ip' in shown
     home.run('state', 'rm', 'aws.instance.serve[2]')
     assert 'aws.instance.serve[2]' not in home.run('state', 'list').out
-    assert home.run('drift', 'cluster.yaml', '--json', code=2).json()['drift'][0]['type'] == 'unmanaged'
+    assert home.run('drift', 'cluster.yaml', '--format', 'json', code=2).json()['drift'][0]['type'] == 'unmanaged'
     wrong = home.run('state', 'show', 'aws.instance.sreve[2]', code=4)
     assert 'state.no-such-resource' in wrong.err
 

@@ -148,7 +148,7 @@ def test_adapters_taken_away_are_drift(tmp_path):
         world.write_text(json.dumps(document))
         sim.port = int(sim.url.rsplit(':', 1)[1])
         sim.start()
-        drift = home.run('drift', 'cluster.yaml', '--no-settle', '--json', code=2).json()
+        drift = home.run('drift', 'cluster.yaml', '--no-settle', '--format', 'json', code=2).json()
         (found,) = drift['drift']
         assert found['address'].startswith('aws.instance.train['), drift
         assert 'efa_interfaces' in json.dumps(found), found

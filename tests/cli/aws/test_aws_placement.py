@@ -108,7 +108,7 @@ def test_a_group_deleted_by_hand_is_drift(sim, home):
     sim.ok('DeletePlacementGroup', {'GroupName': name})
     # an hour later: a missing resource that is too recent may only be invisible
     home.edit_state('UPDATE resources SET created_s = created_s - 3600, updated_s = updated_s - 3600')
-    drift = home.run('drift', 'cluster.yaml', '--json', '--no-settle', code=2).json()
+    drift = home.run('drift', 'cluster.yaml', '--format', 'json', '--no-settle', code=2).json()
     assert {d['address'] for d in drift['drift']} == \
         {'aws.placement_group.serve', 'aws.instance.serve[0]', 'aws.instance.serve[1]'}
     home.apply('cluster.yaml', '--no-settle')

@@ -69,7 +69,7 @@ def test_nodes_are_launched_into_the_reservation_and_nowhere_else(sim, home):
     assert 'reserved: prepaid nodes count 0, others the on-demand price' in re.sub(r'\s+', ' ', said.out)
     assert f'+ capacity_reservation = "{wanted}"' in said.out
     assert asked(sim) == 1
-    plan = home.run('plan', 'cluster.yaml', '--json').json()
+    plan = home.run('plan', 'cluster.yaml', '--format', 'json').json()
     validator('plan.schema.json').validate(plan)
     market, = [m for m in plan['raygpu']['cost']['markets'] if m['market'] == 'reserved']
     assert market['after']['microusd_hour'] == 2 * PRICE

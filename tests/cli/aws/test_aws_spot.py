@@ -51,7 +51,7 @@ def test_a_plan_says_spot_and_what_it_costs(home):
     assert re.search(r'\+ market += "spot"\n', said.out)
     assert 'of it on-demand $0.00 -> $0.38, spot $0.00 -> $0.41' in said.out
     assert 'spot prices move: counted as they were last seen' in said.out
-    bought = markets(home.run('plan', 'cluster.yaml', '--json').json())
+    bought = markets(home.run('plan', 'cluster.yaml', '--format', 'json').json())
     assert bought['spot']['microusd_hour'] == 2 * SPOT_PRICE and bought['spot']['nodes'] == 2
     assert bought['on-demand']['nodes'] == 1, 'the head'
 
@@ -94,7 +94,7 @@ def test_another_market_replaces_the_nodes(sim, home):
     said = home.run('plan', 'cluster.yaml', '--no-settle')
     assert '~ market = "spot" -> "on-demand" # forces replacement' in ' '.join(said.out.split())
     assert 'Plan: 2 to add, 0 to change, 2 to destroy.' in said.out
-    bought = markets(home.run('plan', 'cluster.yaml', '--no-settle', '--json').json())
+    bought = markets(home.run('plan', 'cluster.yaml', '--no-settle', '--format', 'json').json())
     assert bought['spot'] == {'nodes': 0, 'microusd_hour': 0, 'unpriced': 0}
     home.apply('cluster.yaml', '--no-settle')
     assert {i.get('instanceLifecycle') for i in pool(sim)} == {None}
@@ -102,7 +102,7 @@ def test_another_market_replaces_the_nodes(sim, home):
     assert 'spot' not in no_changes(home).out
     # and back: the price that was pinned on demand does not apply to spot
     write(home, 2, SPOT)
-    bought = markets(home.run('plan', 'cluster.yaml', '--no-settle', '--json').json())
+    bought = markets(home.run('plan', 'cluster.yaml', '--no-settle', '--format', 'json').json())
     assert bought['spot']['microusd_hour'] == 2 * SPOT_PRICE
     home.apply('cluster.yaml', '--no-settle')
     assert [i['instanceLifecycle'] for i in pool(sim)] == ['spot', 'spot']
@@ -144,7 +144,7 @@ def test_a_reclaimed_node_is_drift_and_made_again(sim, home):
     assert sim.reclaim(instance_ids=[lost], notice_ms=0) == [lost]
     said = home.run('drift', 'cluster.yaml', '--no-settle', code=2)
     assert f'id = "{lost}" (reclaimed by EC2 (spot))' in said.out, said
-    row, = home.run('drift', 'cluster.yaml', '--no-settle', '--json', code=2).json()['drift']
+    row, = home.run('drift', 'cluster.yaml', '--no-settle', '--format', 'json', code=2).json()['drift']
     assert (row['type'], row['id'], row['status']) == ('missing', lost, 'reclaimed by EC2 (spot)')
     said = home.apply('cluster.yaml', '--no-settle')
     assert '1 added, 0 changed, 0 destroyed' in said.out
@@ -213,14 +213,14 @@ def test_no_price_seen_is_no_price(home):
     home.write('cluster.yaml', spec(pools={'serve': ('V100-32GB:8', 1)}, pool_extra=SPOT))
     said = home.run('plan', 'cluster.yaml')
     assert 'no spot price is known for p3dn.24xlarge in us-east-1' in said.err
-    bought = markets(home.run('plan', 'cluster.yaml', '--json').json())
+    bought = markets(home.run('plan', 'cluster.yaml', '--format', 'json').json())
     assert bought['spot'] == {'nodes': 1, 'microusd_hour': 0, 'unpriced': 1}
 
 
 def test_a_limit_is_a_wish_that_offers_satisfy(home):
     """The cheapest zone of us-east-1 had g4dn.xlarge at 0.2; on demand the next size costs 0.752."""
     write(home, 2, ', market: {spot: {max_price: 0.2}}')
-    plan = home.run('plan', 'cluster.yaml', '--json').json()
+    plan = home.run('plan', 'cluster.yaml', '--format', 'json').json()
     chosen, = [p for p in plan['raygpu']['pools'] if p['pool'] == 'serve']
     assert (chosen['instance_type'], chosen['reason']) == (
         'g4dn.xlarge', 'the only offer of T4:1 in us-east-1 on spot'), 'what others cost on spot is not known'
@@ -243,7 +243,7 @@ def test_the_market_stands_in_the_table_and_the_reason_is_shown(home):
     assert 'Chosen for head' not in said, 'its type is named in the spec'
     home.apply()
     assert '# chosen: cheapest of' in home.run('show').out
-    pools = {p['pool']: p for p in home.run('plan', 'cluster.yaml', '--no-settle', '--json').json()['raygpu']['pools']}
+    pools = {p['pool']: p for p in home.run('plan', 'cluster.yaml', '--no-settle', '--format', 'json').json()['raygpu']['pools']}
     assert pools['serve']['market'] == 'spot' and pools['head']['market'] == 'on-demand'
     assert pools['serve']['reason'].startswith('cheapest of') and pools['head']['reason'] == 'named in the spec'
     write(home, 2)

@@ -171,7 +171,7 @@ def test_whole_story(moto, home):
     moto.ok('CreateTags', {'ResourceId.1': tagged, 'Tag.1.Key': 'team', 'Tag.1.Value': 'someone'})
     before = moto.picture()
     # a change by hand so soon after ours would be waited on as an old view
-    drift = home.run('drift', 'cluster.yaml', '--json', '--no-settle', code=2).json()
+    drift = home.run('drift', 'cluster.yaml', '--format', 'json', '--no-settle', code=2).json()
     found = {d['type']: d for d in drift['drift']}
     assert set(found) == {'missing', 'changed'} and len(drift['drift']) == 2
     assert victim in str(found['missing'])

@@ -311,7 +311,7 @@ def test_there_and_back(desk, name):
 def test_the_result_can_be_planned(home, name):
     home.write('input.yaml', text_of(name))
     home.run('convert', 'input.yaml', '--out', 'cluster.yaml')
-    plan = home.run('plan', 'cluster.yaml', '--json').json()
+    plan = home.run('plan', 'cluster.yaml', '--format', 'json').json()
     spec = yaml.safe_load(home.read('cluster.yaml'))
     nodes = 1 + sum(pool['nodes'] for pool in spec.get('pools', {}).values())
     made = [change for change in plan['resource_changes'] if change['type'] == 'aws.instance']

@@ -122,14 +122,14 @@ def test_a_place_within_the_budget_is_chosen(sim, home):
 def test_a_budget_of_a_pool_decides_between_places(sim, home):
     """The place that emits less is above the budget of a pool; --override-budget chooses as without one."""
     write(home, sim, [DEAR, EAST], extra='optimize: carbon\n')
-    first = place(home.run('plan', 'cluster.yaml', '--json').json())
+    first = place(home.run('plan', 'cluster.yaml', '--format', 'json').json())
     dearer = max(first['candidates'], key=lambda c: c['microusd_hour'])
     assert first['region'] == dearer['region'], 'what emits less costs more here'
     write(home, sim, [DEAR, EAST], extra='optimize: carbon\nbudget: {pools: {serve: {hourly_usd: 1.06}}}\n')
-    chosen = place(home.run('plan', 'cluster.yaml', '--json').json())
+    chosen = place(home.run('plan', 'cluster.yaml', '--format', 'json').json())
     assert chosen['region'] != first['region']
     assert 'pool serve would cost' in next(c['rejected'] for c in chosen['candidates'] if c['region'] == first['region'])
-    kept = place(home.run('plan', 'cluster.yaml', '--json', '--override-budget', 'greener').json())
+    kept = place(home.run('plan', 'cluster.yaml', '--format', 'json', '--override-budget', 'greener').json())
     assert kept['region'] == first['region']
 
 
@@ -210,7 +210,7 @@ def test_a_cluster_from_before_any_of_keeps_its_place(sim, home):
 def test_candidates_are_rejected_with_the_reason(sim, home):
     extra = 'policy: {deny_regions: [us-west-*]}\n'
     write(home, sim, [WEST, EAST, 'name: nocloud, region: here'], extra=extra)
-    choice = place(home.run('plan', 'cluster.yaml', '--json').json())
+    choice = place(home.run('plan', 'cluster.yaml', '--format', 'json').json())
     why = {c['region']: c.get('rejected') for c in choice['candidates']}
     assert why[EAST] is None and 'denied by policy' in why[WEST]
     assert why['here'] == 'there is no provider "nocloud"'

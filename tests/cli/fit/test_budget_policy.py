@@ -113,7 +113,7 @@ def test_an_unknown_price_is_no_price_of_nothing(home):
     text = spec(pools={'serve': ('T4:1', 1)}).replace('accelerators: "T4:1"', 'instance_type: g6e.xlarge')
     text = text.replace('us-east-1', 'ap-south-1')
     home.write('cluster.yaml', text)
-    result = home.run('plan', '--json')
+    result = home.run('plan', '--format', 'json')
     own = json.loads(result.out)['raygpu']
     assert own['cost']['after']['unpriced'] == 1
     assert own['cost']['delta'] == {'microusd_hour': None, 'microusd_month': None}
@@ -151,13 +151,13 @@ def test_a_budget_holds_in_every_region_with_prices(home):
     """Types without GPUs have a price outside us-east-1 too: m5.2xlarge, g5.xlarge in us-west-2."""
     text = spec(region='us-west-2').replace('accelerators: "T4:1"', 'instance_type: g5.xlarge')
     home.write('cluster.yaml', text + 'budget: {hourly_usd: 1.39}\n')
-    own = home.run('plan', '--json').json()['raygpu']
+    own = home.run('plan', '--format', 'json').json()['raygpu']
     assert own['cost']['after'] == {'microusd_hour': 384000 + 1006000, 'microusd_month': 1390000 * 730, 'unpriced': 0}
     home.write('cluster.yaml', text + 'budget: {hourly_usd: 1.389}\n')
     assert '[budget.exceeded]' in home.run('plan', code=9).err
     for region in ('eu-west-1', 'eu-central-1', 'ap-northeast-1', 'ap-southeast-2', 'sa-east-1', 'us-east-2'):
         home.write('cluster.yaml', spec(region=region, extra='budget: {hourly_usd: 2}\n'))
-        assert home.run('plan', '--json').json()['raygpu']['cost']['after']['unpriced'] == 0
+        assert home.run('plan', '--format', 'json').json()['raygpu']['cost']['after']['unpriced'] == 0
 
 
 def test_sums_of_the_plan(home):
@@ -166,7 +166,7 @@ def test_sums_of_the_plan(home):
     home.apply()
     for nodes in (0, 1, 4):
         write(home, nodes, None)
-        own = json.loads(home.run('plan', '--json').out)['raygpu']
+        own = json.loads(home.run('plan', '--format', 'json').out)['raygpu']
         cost, carbon = own['cost'], own['carbon']
         for side in ('before', 'after'):
             hour = sum(p[side]['microusd_hour'] for p in own['pools'])

@@ -129,7 +129,7 @@ def test_mistakes_are_told(home, arguments, words):
 # --- the choice of a plan -----------------------------------------------------------------
 
 def types_of(home):
-    plan = home.run('plan', 'cluster.yaml', '--json').json()
+    plan = home.run('plan', 'cluster.yaml', '--format', 'json').json()
     return {c['address']: c['change']['after']['instance_type']
             for c in plan['resource_changes'] if c['type'] == 'aws.instance'}
 

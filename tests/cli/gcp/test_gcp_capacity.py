@@ -120,7 +120,7 @@ def test_a_policy_is_drift_when_it_is_gone_and_is_made_once(gce, home):
         gce.done(gce.delete(place_of(one)))
     gce.done(gce.delete('regions/us-central1/resourcePolicies/' + name))
     age(home)
-    drift = home.run('drift', 'cluster.yaml', '--json', code=2).json()['drift']
+    drift = home.run('drift', 'cluster.yaml', '--format', 'json', code=2).json()['drift']
     assert {d['address'] for d in drift} == {'gcp.resource_policy.w', 'gcp.instance.w[0]', 'gcp.instance.w[1]'}
     home.apply()
     (again,) = policies(gce)

@@ -8,7 +8,7 @@ from program import ROOT
 def test_the_result_can_be_planned(home, name):
     home.run('convert', str(ROOT / f'tests/golden/convert/{name}.yaml'), '--out', 'cluster.yaml')
     home.write('cluster.yaml', home.read('cluster.yaml'))
-    plan = home.run('plan', 'cluster.yaml', '--json').json()
+    plan = home.run('plan', 'cluster.yaml', '--format', 'json').json()
     spec = yaml.safe_load(home.read('cluster.yaml'))
     nodes = {'head': 1, **{pool: row['nodes'] for pool, row in spec.get('pools', {}).items()}}
     types = {'head': spec['head']['instance_type'], **{pool: row['instance_type'] for pool, row in spec.get('pools', {}).items()}}

@@ -34,7 +34,7 @@ def test_what_could_not_be_read_hides_no_drift_of_what_could(gce, home):
     lost = nodes(gce, 'w')[0]
     gce.done(gce.delete(place_of(lost)))
     gce.knobs(denied_permissions=['compute.firewalls.list'])
-    said = home.run('drift', 'cluster.yaml', '--json', code=7)
+    said = home.run('drift', 'cluster.yaml', '--format', 'json', code=7)
     report = said.json()
     assert [d['type'] for d in report['drift']] == ['missing'] and report['drift'][0]['address'].startswith('gcp.instance.w[')
     assert report['unread'] == 2 and flat(said).count("'compute.firewalls.list'") == 1
@@ -52,7 +52,7 @@ def test_no_connection_is_one_error(home):
 @pytest.mark.parametrize('size', [40, 900])
 def test_truncated_answers_are_never_drift(gce, home, size):
     gce.fault(action='instances.aggregatedList', when='after', truncate=size, count=0)
-    drift = home.run('drift', 'cluster.yaml', '--json', code=1)
+    drift = home.run('drift', 'cluster.yaml', '--format', 'json', code=1)
     assert '"type": "missing"' not in drift.out and 'Error: ' in drift.err
     assert 'will be created' not in home.run('plan', 'cluster.yaml', code=1).out
     gce.faults_clear()
@@ -135,7 +135,7 @@ def test_secrets_are_nowhere(gce, tmp_path):
     for command in (['plan', 'cluster.yaml', '--out', 'p.json', '--trace', 'trace'], ['apply', 'p.json', '--no-wait', '--trace', 'trace'],
                     ['plan', 'cluster.yaml', '--json', '--trace', 'trace'], ['show', '--json'], ['show'], ['log', '--json'],
                     ['logs', 'gcp.instance.head'], ['state', 'show', 'raygpu.secret.ray_token'], ['state', 'show', 'gcp.instance.head'],
-                    ['drift', 'cluster.yaml', '--json'],
+                    ['drift', 'cluster.yaml', '--format', 'json'],
                     ['apply', 'cluster.yaml', '--auto-approve', '--no-wait', '--replace', 'gcp.instance.w[0]', '--trace', 'trace']):
         process = home.start(*command)
         with open(f'/proc/{process.pid}/cmdline', 'rb') as f:

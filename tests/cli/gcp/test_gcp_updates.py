@@ -76,7 +76,7 @@ def test_an_update_that_was_killed(gce, home, name):
     kill_in_update(gce, home, action, 'after')
     arrives(gce, shows)
     age(home)
-    drift = home.run('drift', 'cluster.yaml', '--no-settle', '--json', code=2).json()['drift']
+    drift = home.run('drift', 'cluster.yaml', '--no-settle', '--format', 'json', code=2).json()['drift']
     assert drift and all(item['interrupted'] for item in drift)
     home.apply()
     settled('new')
@@ -104,7 +104,7 @@ def test_drift_of_the_machine_type_replaces_the_node(gce, home):
     gce.done(gce.insert(place_of(one) + '/stop', None))
     gce.done(gce.insert(place_of(one) + '/setMachineType', {'machineType': 'zones/us-central1-a/machineTypes/n1-standard-8'}))
     gce.done(gce.insert(place_of(one) + '/start', None))
-    drift = home.run('drift', 'cluster.yaml', '--json', code=2).json()['drift']
+    drift = home.run('drift', 'cluster.yaml', '--format', 'json', code=2).json()['drift']
     (changed,) = drift
     assert [(a['name'], a['recorded'], a['observed']) for a in changed['attributes']] == [
         ('instance_type', 'n1-standard-4+nvidia-tesla-t4:1', 'n1-standard-8+nvidia-tesla-t4:1')]

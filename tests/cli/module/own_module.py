@@ -66,6 +66,6 @@ class ModuleHome(Home):
 
     def plan(self, *arguments, code=0):
         path = self.path('plan.json')
-        self.run('plan', 'cluster.yaml', '--json-into', path, *arguments, code=code)
+        self.run('plan', 'cluster.yaml', '--report', f'json={path}', *arguments, code=code)
         with open(path, encoding='utf-8') as f:
             return json.load(f)['raygpu']

@@ -120,7 +120,7 @@ def test_a_rack_counts_three_nodes(home, cloud):
     gone, = [t for t in cloud.things.values() if t['address'] == 'racks.rack.fixed[1]']
     del cloud.things[gone['id']]
     assert '3 nodes of Ray' in home.run('drift', 'cluster.yaml', code=2).out
-    item, = home.run('drift', 'cluster.yaml', '--json', code=2).json()['drift']
+    item, = home.run('drift', 'cluster.yaml', '--format', 'json', code=2).json()['drift']
     assert item['nodes'] == 3
     lost = pool(home.plan(), 'fixed')
     assert (lost['before']['nodes'], lost['after']['nodes']) == (4, 7)

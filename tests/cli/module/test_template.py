@@ -356,7 +356,7 @@ def test_whole_story(home, cloud):
     victim, other = [n for n in cloud.live() if n['size'] == 'gpu.small'][:2]
     del cloud.nodes[victim['id']]
     other['labels'] = {'team': 'nobody'}
-    drift = home.run('drift', 'cluster.yaml', '--json', code=2)
+    drift = home.run('drift', 'cluster.yaml', '--format', 'json', code=2)
     assert f'template.node.small[{victim["marks"]["index"]}]' in drift.out
     assert f'template.node.small[{other["marks"]["index"]}]' in drift.out
     mend = home.apply()

@@ -29,7 +29,7 @@ def test_a_node_that_is_not_in_ray_is_drift(cluster, sim):
 
 
 def test_the_formats_have_it(cluster):
-    document = cluster.run('drift', 'cluster.yaml', '--json', code=2).json()
+    document = cluster.run('drift', 'cluster.yaml', '--format', 'json', code=2).json()
     jsonschema.Draft202012Validator(json.loads((ROOT / 'schemas/drift.schema.json').read_text())).validate(document)
     item, = document['drift']
     assert (item['type'], item['address'], item['reason']) == (

@@ -24,16 +24,14 @@ def failure(result, code, command):
 
 
 @pytest.mark.parametrize('command', ['plan', 'drift'])
-@pytest.mark.parametrize('more', [['--json'], ['--format', 'json']])
-def test_json_of_a_bad_spec(home, command, more):
-    document = failure(home.run(command, 'cluster.yaml', *more, code=4), 4, command)
+def test_json_of_a_bad_spec(home, command):
+    document = failure(home.run(command, 'cluster.yaml', '--format', 'json', code=4), 4, command)
     assert (document['cluster'], document['spec']) == ('research', 'cluster.yaml')
     first = document['diagnostics'][0]
     assert first['code'].startswith('spec.') and first['range']['start']['line'] == 7
 
 
 @pytest.mark.parametrize('arguments', [['fit'], ['show'], ['show', 'nosuch.json'], ['cost', 'nosuch'], ['log', 'nosuch'],
-                                       ['plan', 'nosuch.yaml'], ['plan', '.', '--changed-since', 'main'],
                                        ['import', 'cluster.yaml', 'aws.instance.head', 'i-1'], ['state', 'orphans']])
 def test_json_of_other_failures(home, arguments):
     result = home.run(*arguments, '--json', code=None)
@@ -42,15 +40,19 @@ def test_json_of_other_failures(home, arguments):
 
 
 def test_json_beside_the_text(home):
-    home.run('plan', '--json-into', 'p.json', code=4)
+    home.run('plan', '--report', 'json=p.json', code=4)
     document = json.loads(home.read('p.json'))
     validator('failure.schema.json').validate(document)
     assert document['cluster'] == 'research'
 
 
-def test_the_document_of_apply_stays_the_only_one(home):
-    document = home.run('apply', '--auto-approve', '--json', code=4).json()
-    validator('apply.schema.json').validate(document)
+@pytest.mark.parametrize('arguments', [['plan'], ['drift'], ['apply', '--auto-approve'], ['destroy', '--auto-approve'],
+                                       ['plan', 'nosuch.yaml'], ['plan', '.', '--changed-since', 'main'],
+                                       ['apply', '--nosuch'], ['drift', '--format', 'junit'], ['plan', '--nosuch']])
+def test_a_stream_of_failures(home, arguments):
+    result = home.run(*arguments, '--json', code=4)
+    assert result.told() and result.summary()['exit_code'] == 4 and result.err == ''
+    assert result.summary()['errors'] == len(result.told()) and result.summary()['command'] == arguments[0]
 
 
 @pytest.mark.parametrize('command', ['plan', 'drift'])

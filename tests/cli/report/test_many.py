@@ -55,18 +55,18 @@ def test_the_text_has_each_plan_then_a_table(home):
 
 
 def test_the_sums_are_those_of_the_single_plans(home):
-    whole = home.run('plan', 'c', '--json').json()
+    whole = home.run('plan', 'c', '--format', 'json').json()
     validator('plans.schema.json').validate(whole)
     assert [p['cluster'] for p in whole['plans']] == ['a', 'b', 'c']
     for item in whole['plans']:
-        assert item['plan'] == home.run('plan', item['spec'], '--json').json()
+        assert item['plan'] == home.run('plan', item['spec'], '--format', 'json').json()
     assert whole['totals']['counts'] == {'add': 6, 'change': 0, 'replace': 0, 'destroy': 0}
     for key in ('before', 'after'):
         assert whole['totals']['microusd_hour'][key] == sum(p['microusd_hour'][key] for p in whole['plans'])
     assert whole['totals']['gpus'] == {'A100': {'before': 0, 'after': 8}, 'T4': {'before': 2, 'after': 3}}
     assert whole['exit_code'] == 0 and [p['status'] for p in whole['plans']] == \
         ['changes', 'no-changes', 'changes']
-    assert home.run('plan', 'c', '--json').out == home.run('plan', 'c', '--json').out
+    assert home.run('plan', 'c', '--format', 'json').out == home.run('plan', 'c', '--format', 'json').out
 
 
 def test_one_failing_cluster_stops_no_other_and_is_named_at_the_end(home):
@@ -77,7 +77,7 @@ def test_one_failing_cluster_stops_no_other_and_is_named_at_the_end(home):
     assert 'b failed:' in end
     assert 'spec.' in end and '; 1 failed.' in end
     assert 'c/b.yaml:7' in result.err
-    whole = home.run('plan', 'c', '--json', code=4).json()
+    whole = home.run('plan', 'c', '--format', 'json', code=4).json()
     validator('plans.schema.json').validate(whole)
     broken = whole['plans'][1]
     assert broken['status'] == 'failed' and broken['plan'] is None and broken['exit_code'] == 4
@@ -88,7 +88,7 @@ def test_a_cloud_that_fails_for_one_is_the_worst_exit_code(sim, home):
     home.write('c/d.yaml', spec('d', region='us-west-2'))
     home.write('c/a.yaml', spec('a') + 'noodles: 1\n')
     sim.fault(action='DescribeImages', status=403, code='UnauthorizedOperation', count=100)
-    result = home.run('plan', 'c', '--json', '--detailed-exitcode', code=None)
+    result = home.run('plan', 'c', '--format', 'json', '--detailed-exitcode', code=None)
     sim.faults_clear()
     codes = {p['cluster']: p['exit_code'] for p in result.json()['plans']}
     assert codes['a'] == 4 and codes['d'] == 7 and result.code == 4
@@ -97,8 +97,8 @@ def test_a_cloud_that_fails_for_one_is_the_worst_exit_code(sim, home):
 
 def test_text_and_document_in_one_run(home):
     break_b(home)
-    home.run('plan', 'c', '--json-into', 'all.json', code=4)
-    assert json.loads(home.read('all.json')) == home.run('plan', 'c', '--json', code=4).json()
+    home.run('plan', 'c', '--report', 'json=all.json', code=4)
+    assert json.loads(home.read('all.json')) == home.run('plan', 'c', '--format', 'json', code=4).json()
 
 
 def test_junit_has_a_suite_a_cluster(home):
@@ -157,7 +157,7 @@ def test_out_is_a_folder_with_a_plan_a_cluster(home):
     result = home.run('plan', 'c', '--out', 'plans')
     assert sorted(os.listdir(home.path('plans'))) == ['a.json', 'b.json', 'c.json']
     assert 'raygpu apply plans' in result.out
-    assert home.run('show', 'plans/c.json', '--json').json() == home.run('plan', 'c/c.yaml', '--json').json()
+    assert home.run('show', 'plans/c.json', '--json').json() == home.run('plan', 'c/c.yaml', '--format', 'json').json()
     assert 'is not empty' in home.run('plan', 'c', '--out', 'plans', code=4).err
     break_b(home)
     home.run('plan', 'c', '--out', 'more', code=4)
@@ -185,12 +185,12 @@ def test_drift_of_several(sim, home):
     time.sleep(0.3)
     result = home.run('drift', 'c', '--no-settle', code=2)
     assert rows(result.out)['c'] == ['1', '0', '0', 'drift']
-    whole = home.run('drift', 'c', '--no-settle', '--json', code=2).json()
+    whole = home.run('drift', 'c', '--no-settle', '--format', 'json', code=2).json()
     validator('drifts.schema.json').validate(whole)
     assert [d['status'] for d in whole['drifts']] == ['no-drift', 'no-drift', 'drift']
-    assert whole['drifts'][2]['drift'] == home.run('drift', 'c/c.yaml', '--no-settle', '--json', code=2).json()
+    assert whole['drifts'][2]['drift'] == home.run('drift', 'c/c.yaml', '--no-settle', '--format', 'json', code=2).json()
     break_b(home)
-    assert home.run('drift', 'c', '--no-settle', '--json', code=4).json()['exit_code'] == 4
+    assert home.run('drift', 'c', '--no-settle', '--format', 'json', code=4).json()['exit_code'] == 4
     empty = home.run('drift', 'c', '--state', 'typo.db', code=4)
     assert 'was never applied with the state' in empty.err, 'a mistyped state is not "no drift"'
 
@@ -209,7 +209,7 @@ def test_a_branch_plans_what_it_touches_and_says_what_it_orphans(sim, home):
     assert 'cluster b was removed, but the cluster keeps running and costs money' in err
     assert 'destroy --cluster b' in err and '$0.91 per hour' in err
     assert rows(result.out + '\n\n')['b'][-4:] == ['spec', 'removed,', 'runs', 'on']
-    whole = home.run('plan', 'c', '--changed-since', 'main', '--json').json()
+    whole = home.run('plan', 'c', '--changed-since', 'main', '--format', 'json').json()
     validator('plans.schema.json').validate(whole)
     assert [(r['cluster'], r['spec']) for r in whole['removed']] == [('b', 'c/b.yaml')]
     assert whole['removed'][0]['recorded'] == 5 and whole['untouched'] == 1
@@ -220,12 +220,12 @@ def test_a_branch_plans_what_it_touches_and_says_what_it_orphans(sim, home):
     home.git('add', '-A')
     home.git('commit', '-qm', 'more')
     assert 'No spec has changed.' in home.run('plan', 'c', '--changed-since', 'HEAD', '--detailed-exitcode').out
-    assert home.run('plan', 'c', '--changed-since', 'HEAD', '--json').json()['plans'] == []
+    assert home.run('plan', 'c', '--changed-since', 'HEAD', '--format', 'json').json()['plans'] == []
 
 
 def test_an_interrupt_reports_what_there_is(sim, home):
     sim.knobs(latency_ms=3000)
-    process = home.start('plan', 'c', '--json')
+    process = home.start('plan', 'c', '--format', 'json')
     assert process.stderr.readline().startswith('[1/3]')
     process.terminate()
     out, _ = process.communicate(timeout=60)
@@ -244,7 +244,7 @@ def test_reports_beside_what_is_printed(home):
     assert result.out == plain.out
     assert home.read('m.md') == home.run('plan', 'c', '--format', 'markdown').out
     assert home.read('j.xml') == home.run('plan', 'c', '--format', 'junit').out
-    assert home.read('j.json') == home.run('plan', 'c', '--json').out
+    assert home.read('j.json') == home.run('plan', 'c', '--format', 'json').out
     home.run('plan', 'c/a.yaml', '--report', 'sarif=s.json')
     assert json.loads(home.read('s.json'))['version'] == '2.1.0'
     for word in ('junit', 'junit=', 'text=x', 'html=x', '=x'):

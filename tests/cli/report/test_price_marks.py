@@ -40,7 +40,7 @@ def test_a_candidate_has_the_mark_of_its_price_which_is_explained_once(home):
     assert '*' not in table and 'then g4dn.2xlarge ($0.15* per hour) in' in one_line(after)
     assert re.search(r'^(~ derived from other prices; )?\* older than a year$', after, re.M) and text.count('older than') == 1
     home.run('plan', 'cluster.yaml', '--out', 'p.json')
-    shown = [c for p in home.run('plan', 'cluster.yaml', '--json').json()['raygpu']['capacity']['pools']
+    shown = [c for p in home.run('plan', 'cluster.yaml', '--format', 'json').json()['raygpu']['capacity']['pools']
              if p['pool'] == 'serve' for c in p['candidates']]
     assert {c['price_date'] for c in shown if c['instance_type'] == 'g4dn.2xlarge'} == {OLD}
     assert {(c['price_date'], c['price_quality']) for c in shown if c['instance_type'] == 'g4dn.xlarge'} == \
@@ -58,7 +58,7 @@ def test_candidates_on_spot_have_the_price_of_each_zone(home):
     a, b, c, d = (f'${prices[zone]:.2f}' for zone in ('use1-az6', 'use1-az1', 'use1-az2', 'use1-az4'))
     assert f'$0.00 -> {a}' in said
     assert f'If train cannot be had: us-east-1b ({b}), us-east-1c ({c}), us-east-1d ({d})' in said
-    shown = [x for p in home.run('plan', 'cluster.yaml', '--json').json()['raygpu']['capacity']['pools']
+    shown = [x for p in home.run('plan', 'cluster.yaml', '--format', 'json').json()['raygpu']['capacity']['pools']
              if p['pool'] == 'train' for x in p['candidates']]
     assert [f'${x["price_microusd_hour"] / 1e6:.2f}' for x in shown] == [a, b, c, d]
 
@@ -92,7 +92,7 @@ def test_the_overview_of_several_clusters_has_them(home):
     assert '\n* older than a year\n' in table
     overview = home.read('all.md').split('<details>')[0]
     assert '$0.50\\*' in overview and '\\* older than a year' in overview
-    whole = home.run('plan', 'c', '--json').json()
+    whole = home.run('plan', 'c', '--format', 'json').json()
     validator('plans.schema.json').validate(whole)
     assert [p.get('price_date') for p in whole['plans']] == [None, OLD] and whole['totals']['price_date'] == OLD
 
@@ -109,5 +109,5 @@ def test_a_removed_spec_whose_price_is_unknown_is_not_free(home):
     home.git('commit', '-qm', 'two')
     result = home.run('plan', '--changed-since', 'HEAD~1')
     assert 'at least $0.30 per hour' in one_line(result.err) and '+ 1 unpriced' in result.out
-    [removed] = home.run('plan', '--changed-since', 'HEAD~1', '--json').json()['removed']
+    [removed] = home.run('plan', '--changed-since', 'HEAD~1', '--format', 'json').json()['removed']
     assert (removed['microusd_hour'], removed['unpriced_nodes']) == (300000, 1)

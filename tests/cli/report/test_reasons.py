@@ -13,7 +13,7 @@ def write(home, more='', image=IMAGE):
 
 
 def reasons(home):
-    changes = home.run('plan', '--json').json()['resource_changes']
+    changes = home.run('plan', '--format', 'json').json()['resource_changes']
     return {c['address']: c['raygpu']['spec_changes'] for c in changes if 'spec_changes' in c['raygpu']}
 
 

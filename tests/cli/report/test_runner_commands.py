@@ -119,7 +119,8 @@ FIELDS = {
     'label-kept': GOOD.replace('team: ml', f'team: "{V1}", b: "{V2}"'),
 }
 RUNS = {'text': ['plan'], 'github': ['plan', '--format', 'github'], 'markdown': ['plan', '--format', 'markdown'],
-        'json': ['plan', '--json'], 'validate': ['validate'], 'validate-json': ['validate', '--json'],
+        'json': ['plan', '--format', 'json'], 'stream': ['plan', '--json'], 'validate': ['validate'],
+        'validate-json': ['validate', '--json'],
         'apply': ['apply', '--auto-approve'], 'junit': ['plan', '--format', 'junit'], 'fit': ['fit']}
 
 

@@ -21,10 +21,10 @@ def home(tmp_path, sim):
 
 
 def test_the_plan_of_a_commit_is_that_of_its_checkout(sim, home):
-    at = home.run('plan', 'cluster.yaml', '--ref', 'v1', '--json').out
+    at = home.run('plan', 'cluster.yaml', '--ref', 'v1', '--format', 'json').out
     assert home.read('cluster.yaml') == spec(pools={'serve': 3})
     home.git('checkout', '-qf', 'v1')
-    assert home.run('plan', 'cluster.yaml', '--json').out == at
+    assert home.run('plan', 'cluster.yaml', '--format', 'json').out == at
     assert 'aws.instance.serve[0]' in at and 'aws.instance.serve[1]' not in at
 
 

@@ -67,7 +67,7 @@ def test_where_the_token_is(sim, home, sealed):
     if not sealed:
         return
     texts = []
-    for use in (['plan', 'cluster.yaml', '--out', 'p.json', '--trace', 'trace'], ['plan', 'cluster.yaml', '--json'],
+    for use in (['plan', 'cluster.yaml', '--out', 'p.json', '--trace', 'trace'], ['plan', 'cluster.yaml', '--format', 'json'],
                 ['apply', 'cluster.yaml', '--auto-approve', '--trace', 'trace'], ['show', '--json'], ['state', 'show'],
                 ['state', 'pull', '--out', 'pulled.json'], ['state', 'pull', '--redact', '--out', 'redacted.json'],
                 ['drift', 'cluster.yaml', '--json', '--trace', 'trace'], ['log', '--json'],
