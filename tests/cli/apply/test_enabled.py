@@ -35,7 +35,7 @@ def applied(home):
 
 
 def pools_of(home, *arguments):
-    return {one['pool']: one for one in home.run('plan', '--json', *arguments).json()['raygpu']['pools']}
+    return {one['pool']: one for one in home.run('plan', '--format', 'json', *arguments).json()['raygpu']['pools']}
 
 
 def test_a_pool_goes_and_comes_back_as_it_was(sim, applied):

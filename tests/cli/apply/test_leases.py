@@ -41,7 +41,7 @@ def recorded(home):
 
 
 def leases(home, **more):
-    return home.run('plan', '--json', **more).json()['raygpu'].get('leases')
+    return home.run('plan', '--format', 'json', **more).json()['raygpu'].get('leases')
 
 
 def pass_time(home, pool=None, hours=1000):
@@ -78,7 +78,7 @@ def test_a_changed_lease_replaces_nothing(sim, home):
     before = sorted(i['instanceId'] for i in mine(sim, home))
     for cluster, pool in (('2w', None), ('2w', '72h'), ('3w', '100h'), (None, '100h'), (None, None)):
         write(home, cluster, pool)
-        plan = home.run('plan', '--json', '--detailed-exitcode', code=2).json()
+        plan = home.run('plan', '--format', 'json', '--detailed-exitcode', code=2).json()
         actions = {tuple(c['change']['actions']) for c in plan['resource_changes']}
         assert actions <= {('no-op',), ('update',)}, actions
         apply(home)
@@ -138,7 +138,7 @@ def test_nodes_that_left_at_the_end_are_neither_drift_nor_created_again(sim, hom
     refused = home.run('plan', code=9)
     assert 'plan.lease-ended' in refused.err and 'extend `expires`' in refused.err, refused
     write(home, cluster='2w', pool='150h')
-    extended = home.run('plan', '--json').json()
+    extended = home.run('plan', '--format', 'json').json()
     assert [c['address'] for c in extended['resource_changes'] if c['change']['actions'] == ['create']] == ['aws.instance.a[0]']
     apply(home)
     assert len(mine(sim, home)) == 3 and 'No drift' in home.run('drift').out
