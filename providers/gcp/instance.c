@@ -29,7 +29,7 @@ rgp_status gcp_instance_ready(const GcpCall *call, const GcpKind *kind, const js
 }
 
 static const char *const changeable[] = {"labels", "marks", "network_tags", "public_ip",
-	"instance_state", "metadata_fingerprint", NULL};
+	"instance_state", "metadata_fingerprint", "expires", NULL};
 
 const GcpKind gcp_instance_kind = {
 	.kind = {GCP_INSTANCE, changeable},

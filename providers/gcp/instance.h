@@ -41,6 +41,10 @@ json_t *gcp_instance_insert_body(const GcpCall *call, const json_t *input);
 json_t *gcp_instance_bulk_body(const GcpCall *call, const json_t *input);
 /* Its metadata as raygpu sets it, without the fingerprint. */
 json_t *gcp_instance_metadata(const GcpCall *call, const json_t *attributes);
+/* The lease (lease.c): its label, or none; the attribute of a record's labels. */
+#define GCP_LEASE GCP_MARK_PREFIX "expires"
+void gcp_lease_set_label(const json_t *attributes, json_t *labels);
+void gcp_lease_read(const json_t *labels, json_t *attributes);
 /* Whether it runs: class OK: yes; TRANSIENT: not yet; else it ended. */
 void gcp_instance_readiness(const json_t *record, ModFailure *failure);
 /* Is it being stopped or suspended? Nothing can start it meanwhile. */

@@ -63,6 +63,8 @@ json_t *gcp_instance_metadata(const GcpCall *call, const json_t *attributes)
 	} else if (*plain) {
 		add_metadata(items, "user-data", plain);
 	}
+	if (*mod_str(attributes, "expires"))
+		add_metadata(items, GCP_LEASE, mod_str(attributes, "expires"));
 	return json_pack("{s:o}", "items", items);
 }
 
@@ -91,11 +93,12 @@ static json_t *common_body(const GcpCall *call, const json_t *input, const char 
 	const json_t *attributes = json_object_get(input, "attributes");
 	g_auto(GcpMachine) machine = {0};
 	gcp_machine_parse(mod_str(attributes, "instance_type"), &machine);
+	json_t *labels = gcp_marks_labels(input);
+	gcp_lease_set_label(attributes, labels);
 	json_t *body = json_pack("{s:o, s:o, s:o, s:o, s:o, s:o}", "machineType",
 		type_of(zone, "machineTypes", machine.type), "disks", disks_of(input, zone),
-		"networkInterfaces", interfaces_of(attributes), "labels", gcp_marks_labels(input),
-		"metadata", gcp_instance_metadata(call, attributes), "scheduling",
-		scheduling_of(attributes));
+		"networkInterfaces", interfaces_of(attributes), "labels", labels, "metadata",
+		gcp_instance_metadata(call, attributes), "scheduling", scheduling_of(attributes));
 	const json_t *tags = json_object_get(attributes, "network_tags");
 	if (json_array_size(tags))
 		json_object_set_new(body, "tags",

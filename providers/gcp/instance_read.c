@@ -164,6 +164,7 @@ void gcp_instance_read(const json_t *record, const GcpDisk *disk, GcpSeen *seen)
 		*maintenance ? maintenance : "MIGRATE", "instance_state",
 		settled_state(mod_str(record, "status")), "service_account",
 		mod_str(account, "email"), "resource_policy", placement_of(record));
+	gcp_lease_read(json_object_get(record, "labels"), seen->attributes);
 	gcp_instance_read_own(record, seen);
 	read_network(record, seen->marks.lineage ? seen->marks.lineage : "", seen->attributes);
 	copy_text(seen->attributes, "cluster", seen->marks.cluster ? seen->marks.cluster : "");

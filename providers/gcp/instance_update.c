@@ -17,9 +17,12 @@ typedef struct {
 static json_t *labels_body(const GcpCall *call, const json_t *item, const json_t *record)
 {
 	const json_t *there = json_object_get(record, "labels");
-	if (!mod_is_changed(item, "labels") && !mod_is_changed(item, "marks"))
+	if (!mod_is_changed(item, "labels") && !mod_is_changed(item, "marks") &&
+		!mod_is_changed(item, "expires"))
 		return NULL;
 	json_auto_t *labels = gcp_labels_merged(GCP_INSTANCE, item, there);
+	if (mod_is_changed(item, "expires"))
+		gcp_lease_set_label(json_object_get(item, "attributes"), labels);
 	return json_equal(labels, there)
 		       ? NULL
 		       : json_pack("{s:O, s:s}", "labels", labels, "labelFingerprint",
@@ -79,10 +82,15 @@ static char *delete_access_query(const json_t *record)
 	return g_strconcat(interface, "&accessConfig=", name, NULL);
 }
 
+static bool changes_metadata(const json_t *item)
+{
+	return mod_is_changed(item, FINGERPRINT) || mod_is_changed(item, "expires");
+}
+
 /* All of it is sent: what others added, such as ssh keys, is removed. */
 static json_t *metadata_body(const GcpCall *call, const json_t *item, const json_t *record)
 {
-	if (!mod_is_changed(item, FINGERPRINT))
+	if (!changes_metadata(item))
 		return NULL;
 	json_t *metadata = gcp_instance_metadata(call, json_object_get(item, "attributes"));
 	json_object_set_new(metadata, "fingerprint",
@@ -121,13 +129,14 @@ static bool is_running(const json_t *before, const json_t *now)
 	return has_status(now, "RUNNING");
 }
 
+/* The metadata before the label that shows the lease, and before the node starts. */
 static const Step steps[] = {
+	{"instances.setMetadata", "/setMetadata", metadata_body, NULL, metadata_is_done},
 	{"instances.setLabels", "/setLabels", labels_body},
 	{"instances.setTags", "/setTags", tags_body},
 	{"instances.addAccessConfig", "/addAccessConfig", add_access_body, interface_query},
 	{"instances.deleteAccessConfig", "/deleteAccessConfig", delete_access_body,
 		delete_access_query},
-	{"instances.setMetadata", "/setMetadata", metadata_body, NULL, metadata_is_done},
 	{"instances.start", "/start", start_body, NULL, is_running},
 	{"instances.resume", "/resume", resume_body, NULL, is_running},
 };
@@ -269,7 +278,7 @@ static rgp_status read_fingerprints(const Update *update, json_t *fresh)
 	json_auto_t *restored = json_array();
 	for (size_t i = 0; i < json_array_size(update->items); i++)
 		if (update->failures[i].class_ == RGP_CLASS_OK &&
-			mod_is_changed(json_array_get(update->items, i), FINGERPRINT))
+			changes_metadata(json_array_get(update->items, i)))
 			json_array_append(restored, json_array_get(update->items, i));
 	return json_array_size(restored) ? gcp_instance_records(update->call, restored, fresh)
 					 : RGP_OK;

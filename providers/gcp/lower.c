@@ -143,6 +143,8 @@ static json_t *instance_attributes(Lowering *lowering, const json_t *node)
 		json_object_set(attributes, "service_account",
 			mod_unconst(mod_lower_setting(&lowering->shared, "service_account")));
 	mod_lower_user_data(&lowering->shared, node, attributes);
+	if (*mod_str(node, "expires"))
+		json_object_set(attributes, "expires", json_object_get(node, "expires"));
 	return attributes;
 }
 

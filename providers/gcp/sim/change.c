@@ -24,6 +24,7 @@ static bool change(RgSimCall *call, const char *type, const json_t *doc, json_t 
 	bool good = gce_operate(call, &operation);
 	json_t *changed = json_copy(rg_json_unconst(doc));
 	json_object_update(changed, set);
+	gce_lease_plan(call->place, changed);
 	rg_sim_put(call->place, GCE_INSTANCE, changed);
 	return good;
 }

@@ -111,6 +111,8 @@ static void cloud_due(RgSimPlace *place, unsigned kind, const char *key, const c
 		rg_sim_remove(place, kind, key);
 	else if (kind == GCE_OPERATION)
 		gce_operation_due(place, kind, key, state);
+	else if (kind == GCE_INSTANCE)
+		gce_lease_end(place, key);
 }
 
 /* ---- from the request to parameters */

@@ -274,6 +274,17 @@ json_t *gce_machine_make(
 void gce_machine_effects(RgSimPlace *place, const json_t *instance, GceOperation *operation);
 /* Frees what it holds: disks, addresses. */
 void gce_instance_release(RgSimPlace *place, const json_t *instance);
+/* The status TERMINATED at this time; a new reference. */
+json_t *gce_instance_stopped(gint64 at_ms);
+
+/* ---- lease.c: a node powers itself off when its lease ends */
+
+/* On an instance being made: does it look at its lease? */
+void gce_lease_at_launch(json_t *instance);
+/* On an instance being edited whose metadata or status has changed: the end of its lease. */
+void gce_lease_plan(RgSimPlace *place, json_t *instance);
+/* That end: the operating system shuts down. */
+void gce_lease_end(RgSimPlace *place, const char *key);
 bool gce_instance_takes_place(const json_t *instance);
 /* The end of spot machines. */
 void gce_reclaim(RgSimPlace *place, RgSimReclaim *rule, json_t *hit);

@@ -104,7 +104,7 @@ static bool instance_delete(RgSimCall *call)
 	return good;
 }
 
-static json_t *stopped_at(gint64 at_ms)
+json_t *gce_instance_stopped(gint64 at_ms)
 {
 	g_autofree char *now = gce_time(at_ms);
 	return json_pack(
@@ -128,8 +128,8 @@ static bool instance_stop(RgSimCall *call)
 		.undo = gce_effect_set(
 			NULL, GCE_INSTANCE, doc, json_pack("{s:s}", "status", "RUNNING"))};
 	if (runs)
-		operation.end =
-			gce_effect_set(NULL, GCE_INSTANCE, doc, stopped_at(call->sim->now_ms + ms));
+		operation.end = gce_effect_set(
+			NULL, GCE_INSTANCE, doc, gce_instance_stopped(call->sim->now_ms + ms));
 	bool good = gce_operate(call, &operation);
 	if (runs)
 		set_status(call->place, doc, "STOPPING");
@@ -236,9 +236,9 @@ static void preempt(RgSimPlace *place, const json_t *doc, gint64 ms)
 		g_strconcat("zones/", doc_str(json_object_get(doc, "_machine"), "zone"), NULL);
 	GceOperation operation = {
 		.type = "compute.instances.preempted", .scope = scope, .target = doc, .ms = ms};
-	operation.end =
-		gone ? gce_effect_remove(NULL, GCE_INSTANCE, doc)
-		     : gce_effect_set(NULL, GCE_INSTANCE, doc, stopped_at(place->sim->now_ms + ms));
+	operation.end = gone ? gce_effect_remove(NULL, GCE_INSTANCE, doc)
+			     : gce_effect_set(NULL, GCE_INSTANCE, doc,
+				       gce_instance_stopped(place->sim->now_ms + ms));
 	gce_operation_system(place, &operation);
 	set_status(place, doc, "STOPPING");
 }

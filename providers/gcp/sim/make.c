@@ -227,6 +227,7 @@ json_t *gce_machine_make(
 		json_object_set_new(doc, "_reservation", json_string(machine->reservation));
 	add_properties(call, machine, doc);
 	gce_console_give_fault(call->place, doc, machine->label);
+	gce_lease_at_launch(doc);
 	gce_labels_set(doc, json_object_get(machine->properties, "labels"));
 	g_autofree char *print = gce_fingerprint(doc);
 	json_object_set_new(doc, "fingerprint", json_string(print));

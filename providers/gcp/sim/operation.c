@@ -51,6 +51,8 @@ static void apply_set(RgSimPlace *place, unsigned kind, const char *key, const j
 		else
 			json_object_set(doc, name, value);
 	}
+	if (kind == GCE_INSTANCE)
+		gce_lease_plan(place, doc);
 	rg_sim_put(place, kind, doc);
 }
 
