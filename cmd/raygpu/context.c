@@ -143,6 +143,7 @@ bool context_open_session(Context *context, RgStoreMode mode)
 	session->allow_endpoints = getenv("RAYGPU_ALLOW_ENDPOINTS");
 	session->allow_profiles = getenv("RAYGPU_ALLOW_PROFILES");
 	session->settle_ms = 30000;
+	session->import = rg_adopt_imports;
 	session->progress = status_progress;
 	session->progress_data = context;
 	session->http = http_options(context);

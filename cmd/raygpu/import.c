@@ -43,8 +43,8 @@ static bool record(Context *context, const RgPass *pass, const GPtrArray *record
 static int look_and_record(
 	Context *context, const Options *options, RgPass *pass, const RgImport *imports, size_t n)
 {
-	g_autoptr(GPtrArray) records = rg_adopt_import(
-		&context->session, pass, imports, n, options->as_is, context->diags);
+	g_autoptr(GPtrArray) records =
+		rg_adopt_import(&context->session, pass, imports, n, context->diags);
 	status_clear(context);
 	if (!records)
 		return rg_diags_exit_code(context->diags);
@@ -104,7 +104,7 @@ int cmd_import(Context *context, int argc, char **argv)
 	size_t n = (size_t)(argc - 2) / 2;
 	g_autofree RgImport *imports = g_new0(RgImport, n);
 	for (size_t i = 0; i < n; i++)
-		imports[i] = (RgImport){argv[2 + 2 * i], argv[3 + 2 * i]};
+		imports[i] = (RgImport){argv[2 + 2 * i], argv[3 + 2 * i], options.as_is, NULL};
 	g_autoptr(RgPass) pass = rg_pipeline_load(argv[1], context->ref, context->diags);
 	if (!pass)
 		return rg_diags_exit_code(context->diags);

@@ -9,6 +9,25 @@ static char *disabled_of(const RgCluster *cluster)
 	return n ? g_strdup_printf(" (%u disabled)", n) : g_strdup("");
 }
 
+/* Lines that have done their work. Only a state in a file can be read without the network, and
+ * without one a plan reports them. */
+static void tell_spent(Context *context, const char *path, const RgCluster *cluster)
+{
+	if (!rg_cluster_acts_once(cluster) || g_str_equal(path, "-"))
+		return;
+	g_autoptr(RgDiags) unread = rg_diags_new();
+	g_clear_pointer(&context->state_path, g_free);
+	g_clear_pointer(&context->state_shown, g_free);
+	context_use_spec(context, path);
+	bool here = context_state_path(context) && rg_store_is_file(context->state_path) &&
+		    g_file_test(context->state_path, G_FILE_TEST_EXISTS);
+	g_autoptr(RgStore) store =
+		here ? rg_store_open(context->state_path, RG_STORE_READ, unread) : NULL;
+	g_autoptr(RgSnapshot) snapshot = store ? rg_store_load(store, cluster->name, unread) : NULL;
+	if (snapshot)
+		rg_pipeline_tell_spent(cluster, snapshot, context->diags);
+}
+
 static void one(Context *context, const char *path, json_t *views)
 {
 	size_t before = rg_diags_count_of(context->diags, RG_SEVERITY_ERROR);
@@ -16,6 +35,7 @@ static void one(Context *context, const char *path, json_t *views)
 		rg_pipeline_validate(context->providers, path, context->ref, context->diags);
 	if (!cluster || rg_diags_count_of(context->diags, RG_SEVERITY_ERROR) > before)
 		return;
+	tell_spent(context, path, cluster);
 	json_object_set(views, path, cluster->view);
 	if (context->json)
 		return;

@@ -90,6 +90,18 @@ json_t *aws_marks_renew(const char *kind, const json_t *item)
 	return list;
 }
 
+json_t *aws_marks_all(void)
+{
+	static const char *const names[] = {"cluster", "commit", "index", "indexes", "kind",
+		"lineage", "name", "pool", "run", "token"};
+	json_t *list = json_array();
+	for (size_t i = 0; i < G_N_ELEMENTS(names); i++) {
+		g_autofree char *key = g_strconcat(AWS_MARK_PREFIX, names[i], NULL);
+		json_array_append_new(list, json_pack("{s:s}", "Key", key));
+	}
+	return list;
+}
+
 bool aws_marks_has_index(const ModMarks *marks)
 {
 	return marks->index ? !g_str_equal(marks->index, MOD_NO_INDEX) : marks->indexes != NULL;

@@ -18,10 +18,12 @@ json_t *aws_marks_spec(const char *type, json_t *tags);
 /* Splits the object of a <tagSet>: returns the tags that are neither ours nor AWS's own, as an
  * object. */
 json_t *aws_marks_read(const json_t *tags, ModMarks *marks);
-/* Tags that mark an existing resource with the item's address, [{"Key", "Value"}]. None is ever
- * removed, so raygpu:index ("3", or "none") overrides raygpu:indexes from then on. Items that keep
- * their index need the same tags. A new reference. */
+/* Tags that mark an existing resource with the item's address, [{"Key", "Value"}]. They add to
+ * those that it has, so raygpu:index ("3", or "none") overrides raygpu:indexes from then on. Items
+ * that keep their index need the same tags. A new reference. */
 json_t *aws_marks_renew(const char *kind, const json_t *item);
+/* The keys of all marks, [{"Key"}]. A new reference. */
+json_t *aws_marks_all(void);
 bool aws_marks_has_index(const ModMarks *marks);
 /* The address of the `place`-th resource of its batch; NULL if the marks do not determine it.
  * g_free. */

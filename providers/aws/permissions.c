@@ -179,6 +179,10 @@ static bool is_needed(const Permissions *permissions, const char *when)
 				       json_object_get(permissions->values, lists[i].value)) > 0;
 	if (g_str_equal(when, "instance_profile"))
 		return *value_of(permissions, "role") != '\0';
+	if (g_str_equal(when, "imports") || g_str_equal(when, "removed"))
+		return json_object_get(permissions->spec, when) != NULL;
+	if (g_str_equal(when, "import") && json_object_get(permissions->spec, "imports"))
+		return true;
 	return !*when || json_object_get(permissions->with, when);
 }
 

@@ -12,12 +12,20 @@ static const Ec2Code young_codes[] = {
 	{0},
 };
 
+/* raygpu no longer manages the resource: its marks go, and nothing else changes. */
+static bool is_release(const json_t *item)
+{
+	return mod_is_changed(item, "marks") && json_is_null(json_object_get(item, "marks"));
+}
+
 /* The tag changes of one item: items with the same changes share a request. */
 static json_t *tag_need(const char *kind, const json_t *item)
 {
 	const json_t *wanted = json_object_get(json_object_get(item, "attributes"), "tags");
 	const json_t *there = json_object_get(json_object_get(item, "observed"), "tags");
 	const json_t *prior = json_object_get(json_object_get(item, "recorded"), "tags");
+	if (is_release(item))
+		return json_pack("{s:[], s:o}", "CreateTags", "DeleteTags", aws_marks_all());
 	json_t *set = mod_is_changed(item, "marks") ? aws_marks_renew(kind, item) : json_array();
 	json_t *unset = json_array(), *value;
 	const char *key;
@@ -40,6 +48,17 @@ static json_t *tagged_id(const json_t *item)
 {
 	json_t *other = json_object_get(item, AWS_TAGGED_ID);
 	return other ? other : json_object_get(item, "id");
+}
+
+/* What was marked with the instance: its volume and its interface. */
+static void add_tagged_ids(json_t *ids, const json_t *item)
+{
+	static const char *const others[] = {"root_volume_id", "network_interface"};
+	const json_t *observed = json_object_get(item, "observed");
+	json_array_append(ids, tagged_id(item));
+	for (size_t i = 0; is_release(item) && i < G_N_ELEMENTS(others); i++)
+		if (*mod_str(observed, others[i]))
+			json_array_append(ids, json_object_get(observed, others[i]));
 }
 
 /* If EC2 cannot find some ids, it names them and changes none of the others: the named members fail
@@ -66,8 +85,8 @@ static rgp_status send_batch(
 	while (batch->len) {
 		json_t *ids = json_array();
 		for (guint i = 0; i < batch->len; i++)
-			json_array_append(ids, tagged_id(json_array_get(update->items,
-						       g_array_index(batch, size_t, i))));
+			add_tagged_ids(ids,
+				json_array_get(update->items, g_array_index(batch, size_t, i)));
 		json_auto_t *params = json_pack("{s:o, s:O}", "ResourceId", ids, "Tag", tags);
 		const Ec2Request request = {.action = action, .params = params};
 		g_auto(Ec2Reply) reply = {0};

@@ -121,6 +121,9 @@ static bool is_same(const json_t *wanted, const json_t *there)
 
 static json_t *firewall_change(const json_t *item, const json_t *record)
 {
+	if (json_is_null(json_object_get(item, "marks"))) /* it is no longer ours */
+		return *mod_str(record, "description") ? json_pack("{s:s}", "description", "")
+						       : NULL;
 	json_auto_t *body = json_object();
 	g_auto(ModMarks) marks = {0};
 	const char *lineage = mod_str(json_object_get(item, "marks"), "lineage");

@@ -158,6 +158,16 @@ char *gcp_marks_address(const ModMarks *marks, const char *kind, const char *nam
 		marks, kind, marks->index ? marks->index : index_in_name(marks, name));
 }
 
+void gcp_marks_remove(json_t *labels)
+{
+	const char *key;
+	json_t *value;
+	void *next;
+	json_object_foreach_safe (labels, next, key, value)
+		if (g_str_has_prefix(key, GCP_MARK_PREFIX))
+			json_object_del(labels, key);
+}
+
 json_t *gcp_marks_renew(const char *kind, const json_t *item)
 {
 	const json_t *marks = json_object_get(item, "marks");

@@ -26,6 +26,8 @@ json_t *gcp_marks_read(const json_t *labels, ModMarks *marks);
 void gcp_marks_parse(const char *description, ModMarks *marks);
 /* The address of the resource with this name in the cloud; NULL: not of this kind. g_free. */
 char *gcp_marks_address(const ModMarks *marks, const char *kind, const char *name);
+/* From the labels of a resource that raygpu no longer manages. */
+void gcp_marks_remove(json_t *labels);
 /* The marks that an update's item with changed "marks" is to get, {label: value}. */
 json_t *gcp_marks_renew(const char *kind, const json_t *item);
 /* The same in a description, which keeps its other marks. g_free. */

@@ -12,13 +12,19 @@
 bool rg_adopt_rebuild(RgSession *session, RgPass *pass, const char *lineage, const char *ray_token,
 	RgDiags *diags);
 
-/* What `import` names: an existing resource, and its address in the spec. */
+/* What `import` names: an existing resource, and its address in the spec. `keep`: what no cloud
+ * reports (user data, disks) is assumed to be as in the spec, so that the node is not replaced
+ * because of it. */
 typedef struct {
 	const char *address, *id;
+	bool keep;
+	const char *origin; /* its entry in the spec, "/imports/0"; NULL: none */
 } RgImport;
 /* The plan as it would be with records of these resources, in `records` (RgResource*, borrowed from
  * the pass's snapshot; the caller frees the array; NULL: an error). The pass has been loaded.
- * Writes nothing. `keep`: what no cloud reports (user data, disks) is assumed to be as in the spec,
- * so that no node is replaced because of it. */
-GPtrArray *rg_adopt_import(RgSession *session, RgPass *pass, const RgImport *imports, size_t n,
-	bool keep, RgDiags *diags);
+ * Writes nothing. */
+GPtrArray *rg_adopt_import(
+	RgSession *session, RgPass *pass, const RgImport *imports, size_t n, RgDiags *diags);
+/* The same for the spec's `imports`, as the step RgSession.import of a plan: fills pass->desired
+ * and pass->imported. */
+bool rg_adopt_imports(RgSession *session, RgPass *pass, RgDiags *diags);

@@ -153,7 +153,7 @@ static void pin_from_fitted(Rebuild *rebuild)
 			const json_t *node = fitted_node(rebuild, &nodes);
 			if (node)
 				pin_fitted(rg_json_unconst(nodes.pin), node,
-					rebuild->keep || found->lineage);
+					rebuild_keeps(rebuild, found) || found->lineage);
 		}
 	}
 }

@@ -1,11 +1,8 @@
-/* `import`: existing resources, and their addresses in the spec. They are read by their ids and
- * compared with the spec; the resulting records go into the snapshot in memory, from which the plan
- * is made. Only reading calls: the next apply writes the marks like any other attribute, so that no
- * resource ever carries our marks without a record. */
+/* `import`, and `imports` of a spec: existing resources, and their addresses in the spec. They are
+ * read by their ids and compared with the spec; the resulting records go into the snapshot in
+ * memory, from which the plan is made. Only reading calls: apply writes the marks like any other
+ * attribute after the record, so that no resource ever carries our marks without a record. */
 #include "adopt/internal.h"
-
-/* Nothing carries it: a cluster that the state does not have yet is read only by known ids. */
-#define NO_LINEAGE "00000000000000000000000000000000"
 
 typedef struct {
 	Rebuild rebuild;
@@ -23,6 +20,9 @@ static bool G_GNUC_PRINTF(4, 5) import_refuse(const Importing *importing, const 
 	va_end(args);
 	RgDiag *diag = rg_diags_error(importing->rebuild.diags, "import.refused", "%s", text);
 	rg_diag_address(diag, import->address, NULL);
+	if (import->origin)
+		rg_diag_at(
+			diag, rg_cluster_source(importing->rebuild.pass->cluster, import->origin));
 	if (hint)
 		rg_diag_hint(diag, "%s", hint);
 	return false;
@@ -86,7 +86,7 @@ static void take_read(void *data, RgResource *resource)
 	g_hash_table_replace(importing->read, key_of(resource->kind, resource->id), resource);
 }
 
-/* {kind: [id]} of the resources to import. */
+/* {kind: [id]} of them. */
 static json_t *ids_by_kind(const Importing *importing)
 {
 	json_t *known = json_object();
@@ -205,8 +205,7 @@ static GPtrArray *add_records(Rebuild *rebuild)
 		record->ownership = g_intern_static_string("adopted");
 		g_ptr_array_add(records, record);
 	}
-	if (!rg_resource_set_find(recorded, RG_SECRET_RAY_TOKEN) &&
-		(rebuild->token || rebuild->keep)) {
+	if (!rg_resource_set_find(recorded, RG_SECRET_RAY_TOKEN) && rebuild->token) {
 		RgResource *secret = found_secret(rebuild);
 		if (secret)
 			g_ptr_array_add(records, secret);
@@ -216,16 +215,21 @@ static GPtrArray *add_records(Rebuild *rebuild)
 	return records;
 }
 
-static GPtrArray *find_and_plan(Importing *importing)
+static void note_untold(const Rebuild *rebuild)
+{
+	if (rebuild->untold)
+		rg_diags_note(rebuild->diags, "state.not-told", "%s is recorded as in the spec",
+			g_hash_table_size(rebuild->kept)
+				? "the user data that it booted with, and what the cloud does not "
+				  "report (disks),"
+				: "what the cloud does not report (disks, for example)");
+}
+
+/* The account is asked, the provider is open. */
+static GPtrArray *find_records(Importing *importing)
 {
 	Rebuild *rebuild = &importing->rebuild;
-	RgSession *session = rebuild->session;
 	RgPass *pass = rebuild->pass;
-	if (!rg_pass_settle(session, pass, rebuild->diags) ||
-		!rg_pass_open(session, pass, rebuild->diags) ||
-		rg_snapshot_refuse_sealed(pass->snapshot, "the import", rebuild->diags))
-		return NULL;
-	rg_pass_ask_account(pass);
 	if (!find_all(importing) || !found_fit(rebuild) || !check_wanted(importing) ||
 		!found_reveal(rebuild))
 		return NULL;
@@ -236,35 +240,124 @@ static GPtrArray *find_and_plan(Importing *importing)
 		g_strdup(rg_json_str(secret ? rg_resource_outputs(secret) : NULL, "value", NULL));
 	if (!rebuild->token)
 		found_token(rebuild);
-	g_autoptr(GPtrArray) records = add_records(rebuild);
-	if (rebuild->untold)
-		rg_diags_note(rebuild->diags, "state.not-told", "%s is recorded as in the spec",
-			rebuild->keep ? "the user data that it booted with, and what the cloud "
-					"does not report (disks),"
-				      : "what the cloud does not report (disks, for example)");
+	GPtrArray *records = add_records(rebuild);
+	note_untold(rebuild);
 	if (!pass->snapshot->lineage)
-		pass->snapshot->lineage = g_strdup(NO_LINEAGE);
-	return rg_pass_make_plan(session, pass, rebuild->diags) ? g_steal_pointer(&records) : NULL;
+		pass->snapshot->lineage = g_strdup(RG_NO_LINEAGE);
+	return records;
 }
 
-GPtrArray *rg_adopt_import(RgSession *session, RgPass *pass, const RgImport *imports, size_t n,
-	bool keep, RgDiags *diags)
+static GPtrArray *find_and_plan(Importing *importing)
 {
-	g_autoptr(GHashTable) revealed =
-		g_hash_table_new_full(g_str_hash, g_str_equal, g_free, rg_json_unref);
-	g_autoptr(GHashTable) read = g_hash_table_new_full(
-		g_str_hash, g_str_equal, g_free, (GDestroyNotify)rg_resource_free);
-	g_autoptr(RgResourceSet) found = rg_resource_set_new();
-	Importing importing = {.rebuild = {.session = session,
-				       .pass = pass,
-				       .found = found,
-				       .keep = keep,
-				       .revealed = revealed,
-				       .diags = diags},
+	RgSession *session = importing->rebuild.session;
+	RgPass *pass = importing->rebuild.pass;
+	RgDiags *diags = importing->rebuild.diags;
+	if (!rg_pass_settle(session, pass, diags) || !rg_pass_open(session, pass, diags) ||
+		rg_snapshot_refuse_sealed(pass->snapshot, "the import", diags))
+		return NULL;
+	rg_pass_ask_account(pass);
+	g_autoptr(GPtrArray) records = find_records(importing);
+	return records && rg_pass_make_plan(session, pass, diags) ? g_steal_pointer(&records)
+								  : NULL;
+}
+
+static void importing_init(Importing *importing, RgSession *session, RgPass *pass,
+	const RgImport *imports, size_t n, RgDiags *diags)
+{
+	GHashTable *kept = g_hash_table_new(g_str_hash, g_str_equal);
+	for (size_t i = 0; i < n; i++)
+		if (imports[i].keep)
+			g_hash_table_add(kept, (gpointer)(uintptr_t)imports[i].address);
+	*importing = (Importing){.rebuild = {.session = session,
+					 .pass = pass,
+					 .found = rg_resource_set_new(),
+					 .kept = kept,
+					 .revealed = g_hash_table_new_full(
+						 g_str_hash, g_str_equal, g_free, rg_json_unref),
+					 .diags = diags},
 		.imports = imports,
 		.n = n,
-		.read = read};
+		.read = g_hash_table_new_full(
+			g_str_hash, g_str_equal, g_free, (GDestroyNotify)rg_resource_free)};
+}
+
+static void importing_clear(Importing *importing)
+{
+	g_hash_table_unref(importing->read);
+	g_hash_table_unref(importing->rebuild.kept);
+	g_hash_table_unref(importing->rebuild.revealed);
+	rg_resource_set_free(importing->rebuild.found);
+	g_free(importing->rebuild.token);
+}
+
+GPtrArray *rg_adopt_import(
+	RgSession *session, RgPass *pass, const RgImport *imports, size_t n, RgDiags *diags)
+{
+	Importing importing;
+	importing_init(&importing, session, pass, imports, n, diags);
 	GPtrArray *records = find_and_plan(&importing);
-	g_free(importing.rebuild.token);
+	importing_clear(&importing);
 	return records;
+}
+
+/* ---- of the spec */
+
+/* An address that is recorded with another id: the imported resource was replaced since if it no
+ * longer exists, and then the entry has done its work. */
+static bool check_replaced(
+	RgSession *session, RgPass *pass, const RgImport *entries, size_t n, RgDiags *diags)
+{
+	Importing importing;
+	importing_init(&importing, session, pass, entries, n, diags);
+	bool ok = !n || read_all(&importing);
+	for (size_t i = 0; i < n && ok; i++) {
+		const RgImport *entry = &entries[i];
+		g_autofree char *kind = kind_of(entry), *key = key_of(kind, entry->id);
+		const RgResource *read = g_hash_table_lookup(importing.read, key);
+		const char *id = rg_resource_set_find(pass->snapshot->recorded, entry->address)->id;
+		if (read && read->presence == RG_PRESENT) {
+			ok = import_refuse(&importing, entry,
+				"give it an address that is free, or remove the entry",
+				"%s cannot be imported as %s, which is recorded as %s", entry->id,
+				entry->address, id ? id : "an open creation");
+			continue;
+		}
+		RgDiag *diag = rg_diags_note(diags, "plan.imported",
+			"%s is recorded as %s, and %s no longer exists: its entry of `imports` can "
+			"be removed",
+			entry->address, id ? id : "an open creation", entry->id);
+		rg_diag_at(diag, rg_cluster_source(pass->cluster, entry->origin));
+	}
+	importing_clear(&importing);
+	return ok;
+}
+
+static GArray *entries_of(const RgPass *pass, bool recorded)
+{
+	GArray *entries = g_array_new(FALSE, TRUE, sizeof(RgImport));
+	for (guint i = 0; i < pass->importing->len; i++) {
+		const RgSpecImport *from = pass->importing->pdata[i];
+		const RgImport entry = {from->address, from->id, from->as_is, from->origin};
+		bool there = rg_resource_set_find(pass->snapshot->recorded, from->address) != NULL;
+		if (there == recorded)
+			g_array_append_val(entries, entry);
+	}
+	return entries;
+}
+
+bool rg_adopt_imports(RgSession *session, RgPass *pass, RgDiags *diags)
+{
+	g_autoptr(GArray) replaced = entries_of(pass, true), fresh = entries_of(pass, false);
+	Importing importing;
+	if (rg_snapshot_refuse_sealed(pass->snapshot, "the import", diags) ||
+		!check_replaced(session, pass, (const RgImport *)(void *)replaced->data,
+			replaced->len, diags))
+		return false;
+	if (!fresh->len)
+		return rg_pass_fit(session, pass, diags);
+	importing_init(&importing, session, pass, (const RgImport *)(void *)fresh->data, fresh->len,
+		diags);
+	pass->imported = find_records(&importing);
+	importing_clear(&importing);
+	return pass->imported != NULL;
 }

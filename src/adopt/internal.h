@@ -10,7 +10,8 @@ typedef struct {
 	RgSession *session;
 	RgPass *pass;	      /* its snapshot: what is recorded (rebuild: what was found) */
 	RgResourceSet *found; /* with pins; rebuild: borrowed from the snapshot */
-	bool keep;	      /* import: what no list reports is assumed to be as in the spec */
+	GHashTable *kept; /* import: addresses of which what no list reports is assumed to be as in
+			   * the spec; NULL: of none */
 	GHashTable *revealed; /* address -> json_t*: attributes that reveal returned */
 	char *token;	      /* Ray's, from the user data; NULL: unknown */
 	bool untold;	      /* something unreadable was assumed to be as in the spec */
@@ -33,5 +34,7 @@ RgResource *found_secret(Rebuild *rebuild);
 /* records.c. The Ray token in what was revealed of a resource of that kind, if its user data has
  * the form of `wanted`; NULL. */
 char *rebuild_find_token(const RgKind *kind, const RgResource *wanted, const json_t *revealed);
+/* Whether it is in `kept`. */
+bool rebuild_keeps(const Rebuild *rebuild, const RgResource *found);
 /* The record of one found resource; `wanted` NULL: the spec does not have it. */
 RgResource *rebuild_record(Rebuild *rebuild, const RgResource *found, const RgResource *wanted);

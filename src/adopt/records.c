@@ -135,11 +135,16 @@ static json_t *digest_of(const json_t *value)
 	return *text ? json_string(shown) : json_null();
 }
 
+bool rebuild_keeps(const Rebuild *rebuild, const RgResource *found)
+{
+	return rebuild->kept && g_hash_table_contains(rebuild->kept, found->address);
+}
+
 /* One unreadable attribute: as the cloud revealed it, else as in the spec. */
 static json_t *unreadable_value(
 	Rebuild *rebuild, const RgAttribute *attribute, const json_t *revealed, json_t *wanted)
 {
-	const json_t *told = rebuild->keep ? NULL : json_object_get(revealed, attribute->name);
+	const json_t *told = json_object_get(revealed, attribute->name);
 	if (!told) {
 		rebuild->untold = true;
 		return json_incref(wanted);
@@ -186,7 +191,9 @@ static json_t *attributes_of(
 	Rebuild *rebuild, const RgKind *kind, const RgResource *found, const RgResource *wanted)
 {
 	json_t *attrs = json_object();
-	const json_t *revealed = g_hash_table_lookup(rebuild->revealed, found->address);
+	const json_t *revealed = rebuild_keeps(rebuild, found)
+					 ? NULL
+					 : g_hash_table_lookup(rebuild->revealed, found->address);
 	const char *name;
 	json_t *value;
 	json_object_foreach (wanted ? wanted->attrs : NULL, name, value) {
@@ -199,7 +206,7 @@ static json_t *attributes_of(
 	}
 	/* user data that the spec has in another form, or no longer has */
 	json_object_foreach (rg_json_unconst(revealed), name, value) {
-		if (!rebuild->keep && !json_object_get(attrs, name) && *json_string_value(value))
+		if (!json_object_get(attrs, name) && *json_string_value(value))
 			json_object_set_new(attrs, name, digest_of(value));
 	}
 	add_told(kind, found, false, attrs);

@@ -117,7 +117,7 @@ bool update_record(Apply *apply, const Job *job)
 			g_ptr_array_add(refused, change->address);
 		if (result->outcome == RG_OUTCOME_PENDING)
 			live_learn(apply, change, result);
-		if (result->outcome != RG_OUTCOME_DONE)
+		if (result->outcome != RG_OUTCOME_DONE || change->action == RG_ACTION_RELEASE)
 			continue;
 		live_learn(apply, change, result);
 		Live *live = live_get(apply, change->address);
@@ -135,6 +135,26 @@ bool update_record(Apply *apply, const Job *job)
 	return false;
 }
 
+/* It has no marks any more, or no longer exists. */
+static bool is_released(const Step *step, const RgItemResult *result)
+{
+	return step->change->action == RG_ACTION_RELEASE &&
+	       (result->outcome == RG_OUTCOME_DONE ||
+		       (result->outcome == RG_OUTCOME_FAILED && result->class_ == RG_CLASS_GONE));
+}
+
+static void finish_release(Apply *apply, Step *step)
+{
+	const char *address = step->change->address;
+	if (!release_all(apply, &address, 1)) {
+		apply->store_failed = true;
+		step_fail(apply, step, last_diag(apply));
+		return;
+	}
+	step_done(apply, step);
+	live_forget(apply, address);
+}
+
 void update_finish(Apply *apply, Job *job)
 {
 	take_diags(apply, job);
@@ -142,7 +162,9 @@ void update_finish(Apply *apply, Job *job)
 	for (guint i = 0; i < job->results->len; i++) {
 		const RgItemResult *result = job->results->pdata[i];
 		Step *step = job->steps->pdata[i];
-		if (result->outcome == RG_OUTCOME_UNSUPPORTED)
+		if (is_released(step, result))
+			finish_release(apply, step);
+		else if (result->outcome == RG_OUTCOME_UNSUPPORTED)
 			not_in_place(apply, step);
 		else if (result->outcome == RG_OUTCOME_PENDING)
 			poll_again(apply, job, step, result);

@@ -27,7 +27,7 @@ void emit(Apply *apply, RgEventType type, const Step *step, const RgDiag *diag, 
 		return;
 	RgEvent event = {.type = type, .diag = diag, .text = text, .done = apply->ended};
 	event.total = apply->plan->create + apply->plan->update + apply->plan->replace +
-		      apply->plan->remove;
+		      apply->plan->remove + apply->plan->release;
 	if (step) {
 		Live *live = live_get(apply, step->change->address);
 		event.address = step->change->address;
@@ -35,7 +35,8 @@ void emit(Apply *apply, RgEventType type, const Step *step, const RgDiag *diag, 
 		event.action = step->kind == STEP_REMOVE ? RG_ACTION_DELETE
 			       : step->kind == STEP_CREATE || step->kind == STEP_REPLAYED
 				       ? RG_ACTION_CREATE
-			       : step->kind == STEP_UPDATE || step->kind == STEP_LOOK
+			       : (step->kind == STEP_UPDATE || step->kind == STEP_LOOK) &&
+					       step->change->action != RG_ACTION_RELEASE
 				       ? RG_ACTION_UPDATE
 				       : step->change->action;
 		bool making = event.action == RG_ACTION_CREATE && type != RG_EVENT_DONE;

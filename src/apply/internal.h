@@ -311,6 +311,9 @@ const json_t *live_unsaved(Live *live);
 json_t *computed_of(const RgKind *kind, const json_t *attributes);
 const RgKind *kind_of(const Apply *apply, const char *kind);
 
+/* local.c: their resources stay in the cloud. */
+bool release_all(Apply *apply, const char *const *addresses, size_t n);
+
 /* failures.c: borrows steps and results until it is freed */
 typedef struct Failures Failures;
 Failures *failures_new(void);

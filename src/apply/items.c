@@ -102,6 +102,12 @@ static json_t *names_new(const Step *step)
 static bool add_wanted(Apply *apply, json_t *item, const Step *step)
 {
 	const RgPlanChange *change = step->change;
+	if (change->action == RG_ACTION_RELEASE) {
+		json_object_set_new(item, "attributes", json_object());
+		json_object_set_new(item, "changed", json_pack("[s]", RG_MARKS));
+		json_object_set_new(item, "marks", json_null());
+		return true;
+	}
 	const RgPlanAttr *marks = step->changed ? NULL : changed_marks(change);
 	json_t *attributes = live_resolve(apply, change->desired, apply->diags);
 	if (!attributes)

@@ -48,6 +48,15 @@ static bool record_all(Apply *apply, const GPtrArray *steps)
 		apply->store, apply->plan->cluster, news, steps->len, apply->diags);
 }
 
+bool release_all(Apply *apply, const char *const *addresses, size_t n)
+{
+	bool ok = true;
+	for (size_t i = 0; i < n && ok; i++)
+		ok = rg_store_forget(
+			apply->store, apply->plan->cluster, addresses[i], apply->diags);
+	return ok;
+}
+
 /* What an open row was to create and certainly did not has no record, so there is nothing to
  * forget. */
 static bool forget_all(Apply *apply, const GPtrArray *steps)
@@ -60,6 +69,8 @@ static bool forget_all(Apply *apply, const GPtrArray *steps)
 		if (!change->replay)
 			addresses[n++] = change->address;
 	}
+	if (n && ((Step *)steps->pdata[0])->change->action == RG_ACTION_RELEASE)
+		return release_all(apply, addresses, n);
 	return !n || rg_store_gone(apply->store, apply->plan->cluster, addresses, n, apply->diags);
 }
 
@@ -102,6 +113,8 @@ void local_steps(Apply *apply)
 			g_ptr_array_add(steps, g_queue_pop_head(&apply->local));
 		while (!is_secret(first) && steps->len < RECORDS_MAX && apply->local.length &&
 			((Step *)g_queue_peek_head(&apply->local))->kind == first->kind &&
+			((Step *)g_queue_peek_head(&apply->local))->change->action ==
+				first->change->action &&
 			!is_secret(g_queue_peek_head(&apply->local)));
 		for (guint i = steps->len; i > 0; i--) {
 			if (((Step *)steps->pdata[i - 1])->state != STEP_READY)

@@ -124,6 +124,10 @@ static Pair *add_change(Apply *apply, const RgPlanChange *change)
 	case RG_ACTION_FORGET:
 		pair->remove = add_step(apply, change, STEP_FORGET);
 		break;
+	case RG_ACTION_RELEASE:
+		pair->make =
+			add_step(apply, change, change->keep_marks ? STEP_FORGET : STEP_UPDATE);
+		break;
 	case RG_ACTION_NONE:
 	case RG_ACTION_STOP:
 		break;
@@ -191,7 +195,8 @@ static void add_edges(Apply *apply, GHashTable *pairs)
 	for (guint i = 0; i < changes->len; i++) {
 		const RgPlanChange *change = changes->pdata[i];
 		if (!g_hash_table_contains(pairs, change->address) ||
-			change->action == RG_ACTION_RECORD || change->action == RG_ACTION_FORGET)
+			change->action == RG_ACTION_RECORD || change->action == RG_ACTION_FORGET ||
+			change->action == RG_ACTION_RELEASE)
 			continue;
 		const RgResource *now =
 			rg_resource_set_find(apply->snapshot->recorded, change->address);
@@ -293,7 +298,10 @@ static void count_done(Apply *apply, const Step *step)
 		result->added++;
 		break;
 	case STEP_UPDATE:
-		result->changed += !step->changed;
+		if (step->change->action == RG_ACTION_RELEASE)
+			result->forgotten++;
+		else
+			result->changed += !step->changed;
 		break;
 	case STEP_REMOVE:
 		if (step->gives_back)
@@ -301,8 +309,10 @@ static void count_done(Apply *apply, const Step *step)
 		else
 			result->destroyed++;
 		break;
-	case STEP_RECORD:
 	case STEP_FORGET:
+		result->forgotten += step->change->action == RG_ACTION_RELEASE;
+		break;
+	case STEP_RECORD:
 	case STEP_LOOK:
 		break;
 	}
@@ -317,7 +327,8 @@ void step_release(Apply *apply, Step *later)
 void step_done(Apply *apply, Step *step)
 {
 	step_set(apply, step, STEP_DONE);
-	if (step->last && step->kind != STEP_RECORD && step->kind != STEP_FORGET)
+	if (step->last && step->kind != STEP_RECORD &&
+		(step->kind != STEP_FORGET || step->change->action == RG_ACTION_RELEASE))
 		apply->ended++;
 	count_done(apply, step);
 	if (step->kind != STEP_LOOK)

@@ -51,6 +51,11 @@
 	X("convert.changed", 1)                                                                    \
 	X("plan.bad-rename", 4)                                                                    \
 	X("plan.renamed", 1)                                                                       \
+	X("plan.imports", 1)                                                                       \
+	X("plan.imported", 1)                                                                      \
+	X("plan.bad-removed", 4)                                                                   \
+	X("plan.forgotten", 1)                                                                     \
+	X("plan.still-used", 1)                                                                    \
 	X("spec.removed", 1)                                                                       \
 	/* catalog and fit */                                                                      \
 	X("catalog.unknown-accelerator", 4)                                                        \

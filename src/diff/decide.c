@@ -331,6 +331,7 @@ static void settle_present(RgChange *change, RgAction action, bool moved, bool d
 	case RG_ACTION_UPDATE:
 	case RG_ACTION_DELETE:
 	case RG_ACTION_FORGET:
+	case RG_ACTION_RELEASE:
 	case RG_ACTION_STOP:
 		break;
 	}
@@ -516,6 +517,11 @@ void decide(Differ *differ, RgChange *change)
 		decide_new(differ, change);
 		return;
 	}
+	const RgRelease *release = g_hash_table_lookup(differ->released, change->address);
+	if (recorded->presence == RG_PENDING && release) {
+		decide_release(differ, change, release);
+		return;
+	}
 	if (recorded->presence == RG_PENDING) {
 		decide_pending(differ, change, take_crashed(differ, recorded));
 		return;
@@ -527,6 +533,8 @@ void decide(Differ *differ, RgChange *change)
 		decide_half_removed(differ, change, found);
 	else if (found == RG_ABSENT)
 		decide_absent(differ, change);
+	else if (release)
+		decide_release(differ, change, release);
 	else if (!change->desired)
 		decide_leaving(differ, change);
 	else

@@ -44,16 +44,27 @@ static void differ_clear(Differ *differ)
 	g_clear_pointer(&differ->fields, g_hash_table_destroy);
 	g_clear_pointer(&differ->unread, g_hash_table_destroy);
 	g_clear_pointer(&differ->kept, g_hash_table_destroy);
+	g_clear_pointer(&differ->released, g_hash_table_destroy);
 	g_clear_pointer(&differ->dependencies, rg_dependencies_free);
 	rg_diff_free(differ->diff);
 }
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Differ, differ_clear)
 
+static bool is_awaited(const Differ *differ, const RgResource *observed)
+{
+	GHashTable *awaited = differ->options ? differ->options->awaited : NULL;
+	if (!awaited || !observed->id)
+		return false;
+	g_autofree char *key = g_strconcat(observed->kind, " ", observed->id, NULL);
+	return g_hash_table_contains(awaited, key);
+}
+
 static void add_stray(Differ *differ, const RgResource *observed)
 {
 	const char *address = observed->address ? observed->address : "";
 	GPtrArray *list = g_hash_table_lookup(differ->strays, address);
-	if (observed->presence == RG_ABSENT)
+	if (observed->presence == RG_ABSENT || is_awaited(differ, observed) ||
+		release_keeps(differ, observed))
 		return;
 	if (!list) {
 		list = g_ptr_array_new();
@@ -114,6 +125,7 @@ static void differ_init(Differ *differ)
 				g_strconcat(desired->kind, ".", desired->name, NULL));
 		last = desired;
 	}
+	release_find(differ);
 	find_strays(differ);
 }
 

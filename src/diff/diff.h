@@ -13,7 +13,10 @@ typedef enum {
 	RG_ACTION_DELETE,
 	RG_ACTION_RECORD, /* only the state changes, no call to the cloud */
 	RG_ACTION_FORGET, /* the record is removed, nothing is in the cloud */
-	RG_ACTION_STOP,	  /* conflict or unknown: neither this nor its dependents are changed */
+	/* it stays in the cloud: its marks are removed there (unless keep_marks), then its record
+	 */
+	RG_ACTION_RELEASE,
+	RG_ACTION_STOP, /* conflict or unknown: neither this nor its dependents are changed */
 } RgAction;
 
 typedef enum {
@@ -25,6 +28,8 @@ typedef enum {
 	RG_GRADE_UNKNOWN,
 } RgGrade;
 
+/* RgChange.row of RG_ACTION_RELEASE */
+#define RG_ROW_RELEASED 24
 /* RgChange.row of what --target or --exclude leaves out */
 #define RG_ROW_LEFT_OUT 0
 /* what ran once and is gone: not drift */
@@ -64,7 +69,15 @@ typedef struct {
 	bool replay;	    /* an open journal row is sent again first (rows 16 to 18) */
 	GPtrArray *after;   /* RgChange* that must be done first, borrowed (decide.md "Order") */
 	char *note;	    /* one line for people, or NULL */
+	const char *origin; /* RELEASE: the entry of the spec that causes it; else NULL */
+	bool keep_marks;    /* RELEASE: the cloud is not called */
 } RgChange;
+
+/* A pool that left the spec and whose resources stay. */
+typedef struct {
+	const char *pool, *origin; /* "/removed/old" */
+	bool keep_marks;
+} RgRelease;
 
 typedef struct {
 	GPtrArray *changes; /* RgChange*, owned: every address of the three sets, including NONE, in
@@ -83,8 +96,16 @@ typedef struct {
 		*pools; /* char* names of the spec's pools, also of empty ones; may be NULL */
 	const json_t *ignored; /* patterns of label keys that are left to others; NULL = none */
 	GStrv excludes;	       /* the opposite: these and their dependents are left out */
+	/* set of "kind id": resources that the spec imports, so they are not unmanaged; NULL = none
+	 */
+	GHashTable *awaited;
+	const RgRelease *releases;
+	size_t n_releases;
 } RgDiffOptions;
 
+/* Adds the addresses that a record uses in the cloud: references that the cloud shows, not those
+ * in what it booted with. `used`: char* -> NULL, owned keys. */
+void rg_diff_uses(const RgSchema *schema, const RgResource *record, GHashTable *used);
 /* It differs from its record, and a run of raygpu that was updating it did not see the end: the
  * difference may be that run's. */
 bool rg_change_is_interrupted(const RgChange *change);

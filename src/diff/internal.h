@@ -21,8 +21,9 @@ typedef struct {
 	GHashTable *families; /* "kind.name" of all desired, for the reason of a deletion */
 	GHashTable *fields;   /* FieldsKey* -> GArray of Field: see fields_of */
 	RgDependencies *dependencies;
-	GHashTable *kept;   /* RgChange*: stopped only because something may still use it */
-	GHashTable *unread; /* kind -> GPtrArray of RgChange*: row 15 */
+	GHashTable *kept;     /* RgChange*: stopped only because something may still use it */
+	GHashTable *released; /* address -> const RgRelease*: it stays in the cloud */
+	GHashTable *unread;   /* kind -> GPtrArray of RgChange*: row 15 */
 } Differ;
 
 /* One attribute in the spec and the record. Equal for all nodes that share both attribute objects,
@@ -53,6 +54,13 @@ void change_stop(RgChange *change, RgGrade grade, int row, const char *note);
  * then not unmanaged. */
 const RgResource *take_left_behind(Differ *differ, const char *address);
 void decide_left_behind(RgChange *change, const RgResource *stray);
+
+/* release.c: which records are forgotten without a removal; decides one of them that the cloud
+ * shows. */
+void release_find(Differ *differ);
+void decide_release(Differ *differ, RgChange *change, const RgRelease *release);
+/* It keeps our marks after it was forgotten, so it is not unmanaged. */
+bool release_keeps(const Differ *differ, const RgResource *observed);
 
 /* scope.c: --target, --exclude, --replace. false and plan.target-unknown. */
 bool scope_find(Differ *differ);

@@ -220,6 +220,7 @@ static const char *moves_away(const RgChange *change, const RgChange *left)
 	case RG_ACTION_UPDATE:
 	case RG_ACTION_RECORD:
 	case RG_ACTION_FORGET:
+	case RG_ACTION_RELEASE:
 	case RG_ACTION_STOP:
 		break;
 	}

@@ -191,6 +191,32 @@ bool pass_rename_pools(RgPass *pass, RgDiags *diags);
 bool pass_rename(RgPass *pass, const json_t *renames, RgDiags *diags);
 /* Writes it to the state, in a run. */
 bool pass_store_renames(RgSession *session, const RgPass *pass, RgDiags *diags);
+/* once.c. Lines of the spec that have done their work. */
+void once_note_rename(const RgCluster *cluster, const RgPool *pool, RgDiags *diags);
+void once_note_import(const RgCluster *cluster, const RgSpecImport *entry, RgDiags *diags);
+void once_note_removed(const RgCluster *cluster, const RgSpecRemoved *removed, RgDiags *diags);
+/* Whether something of the pool is recorded. */
+bool once_has_pool(const RgSnapshot *snapshot, const char *pool);
+/* removed.c. The entry of a pool that is forgotten; NULL: it is none. */
+const RgSpecRemoved *pass_find_removed(const RgPass *pass, const char *pool);
+/* RgRelease of all of them. */
+GArray *pass_releases(const RgPass *pass);
+/* False with plan.bad-removed if one of them is part of a resource. */
+bool pass_check_removed(const RgPass *pass, RgDiags *diags);
+/* plan.forgotten and plan.still-used, for a finished diff. */
+void pass_notice_removed(const RgPass *pass, RgDiags *diags);
+/* imports.c. The entries of `imports` that are not recorded yet -> pass->importing, and a note for
+ * each other one; false with import.refused. */
+bool pass_find_imports(RgSession *session, RgPass *pass, RgDiags *diags);
+/* For a run that only looks: "kind id" of those, which are then not unmanaged; a new set or NULL.
+ */
+GHashTable *pass_awaited(const RgSession *session, const RgPass *pass);
+/* pass->imported -> pass->imports. */
+void pass_describe_imports(RgPass *pass);
+/* Adds the records that a saved plan imports to the snapshot; false with plan.stale and others. */
+bool pass_import_saved(RgSession *session, RgPass *pass, const RgPlan *plan, RgDiags *diags);
+/* Writes them to the state, in a run. */
+bool pass_store_imports(RgSession *session, const RgPass *pass, RgDiags *diags);
 /* False with spec.not-supported-yet if a pool has a range of nodes that the provider does not
  * support. */
 bool pass_check_elastic(RgProviderHost *providers, const RgCluster *cluster, RgDiags *diags);

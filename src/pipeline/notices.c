@@ -90,7 +90,8 @@ static void find_renamed(const RgPass *pass, RgDiags *diags)
 	for (guint i = 0; i < pools->len; i++) {
 		const RgPlanPool *old = pools->pdata[i];
 		bool leaves = old->before.most.nodes && !old->after.most.nodes &&
-			      !pass_find_pool(pass->cluster, old->pool);
+			      !pass_find_pool(pass->cluster, old->pool) &&
+			      !pass_find_removed(pass, old->pool);
 		for (guint k = 0; leaves && k < pools->len; k++) {
 			const RgPlanPool *new = pools->pdata[k];
 			if (new->before.most.nodes || !new->after.most.nodes ||
@@ -162,4 +163,5 @@ void pass_notice(const RgSession *session, const RgPass *pass, RgDiags *diags)
 	find_restarts(pass, diags);
 	find_renamed(pass, diags);
 	find_deprecated(pass, diags);
+	pass_notice_removed(pass, diags);
 }

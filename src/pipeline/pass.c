@@ -26,6 +26,11 @@ void rg_pass_free(RgPass *pass)
 	json_decref(pass->renames);
 	if (pass->moves)
 		g_ptr_array_unref(pass->moves);
+	if (pass->importing)
+		g_ptr_array_unref(pass->importing);
+	if (pass->imported)
+		g_ptr_array_unref(pass->imported);
+	json_decref(pass->imports);
 	rg_snapshot_free(pass->snapshot);
 	rg_tables_free(pass->tables);
 	rg_provenance_free(pass->provenance);

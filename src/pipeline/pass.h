@@ -3,6 +3,10 @@
 #pragma once
 #include "pipeline/pipeline.h"
 
+/* RgSnapshot.lineage of a cluster that the state does not have yet, once resources are imported:
+ * nothing carries it, so the cloud is read only by known ids. No plan contains it. */
+#define RG_NO_LINEAGE "00000000000000000000000000000000"
+
 /* The state, and where the cluster is: recorded, else the best candidate of a spec that leaves a
  * choice; its provider exists and accepts the spec's settings. */
 bool rg_pass_settle(RgSession *session, RgPass *pass, RgDiags *diags);

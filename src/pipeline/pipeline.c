@@ -192,8 +192,13 @@ static bool pass_look(RgSession *session, RgPass *pass, RgDiags *diags)
 	g_autoptr(GPtrArray) order = pool_order(pass->cluster);
 	json_auto_t *ignored = pass_ignored_tags(pass->cluster, pass->project);
 	RgDiffOptions options = session->diff;
+	g_autoptr(GHashTable) awaited = pass_awaited(session, pass);
 	options.pools = order;
 	options.ignored = ignored;
+	options.awaited = awaited;
+	g_autoptr(GArray) releases = pass_releases(pass);
+	options.releases = (const RgRelease *)(gconstpointer)releases->data;
+	options.n_releases = releases->len;
 	pass->diff = rg_diff(rg_provider_get_schema(pass->provider), pass->desired,
 		pass->snapshot->recorded, pass->observed, &options, undecided);
 	if (rg_diags_has_errors(unread))
@@ -267,7 +272,7 @@ bool rg_pass_make_plan(RgSession *session, RgPass *pass, RgDiags *diags)
 	json_auto_t *candidates =
 		session->diff.destroy || looking ? NULL : pass_candidates(session, pass);
 	RgPlanInput input = {.command = session->diff.destroy ? "destroy" : "plan",
-		.lineage = snapshot->lineage,
+		.lineage = g_strcmp0(snapshot->lineage, RG_NO_LINEAGE) ? snapshot->lineage : NULL,
 		.serial = snapshot->serial,
 		.state = session->state_path,
 		.commit = pass->provenance ? pass->provenance->commit : NULL,
@@ -286,6 +291,7 @@ bool rg_pass_make_plan(RgSession *session, RgPass *pass, RgDiags *diags)
 		.protection = protection,
 		.renames = pass->renames,
 		.leases = leases,
+		.imports = pass->imports,
 		.spec_file = pass->provenance && pass->provenance->path ? pass->provenance->path
 			     : cluster					? cluster->file
 									: NULL,
@@ -343,8 +349,10 @@ bool rg_pass_settle(RgSession *session, RgPass *pass, RgDiags *diags)
 	return pass->snapshot && pass_settle(session, pass, diags) &&
 	       rg_pass_check_settings(session->providers, pass->cluster, diags) &&
 	       same_place(session->providers, pass->cluster, pass->snapshot, diags) &&
+	       (session->diff.looking || pass_check_removed(pass, diags)) &&
 	       (session->diff.destroy ||
-		       (pass_rename_pools(pass, diags) && pass_settle_leases(pass, diags)));
+		       (pass_rename_pools(pass, diags) && pass_settle_leases(pass, diags) &&
+			       pass_find_imports(session, pass, diags)));
 }
 
 static bool plan_pass(RgSession *session, RgPass *pass, RgDiags *diags)
@@ -358,10 +366,13 @@ static bool plan_pass(RgSession *session, RgPass *pass, RgDiags *diags)
 	if (!rg_pass_open(session, pass, diags))
 		return false;
 	rg_pass_ask_account(pass);
+	bool imports = pass->importing && !session->diff.looking;
 	if (destroy)
 		pass->desired = rg_resource_set_new();
-	else if (!fit_pass(session, pass, true, diags))
+	else if (imports ? !session->import(session, pass, diags)
+			 : !fit_pass(session, pass, true, diags))
 		return false;
+	pass_describe_imports(pass);
 	g_autoptr(RgPreflight) preflight = pass_begin_first_preflight(session, pass);
 	if (!rg_pass_make_plan(session, pass, diags))
 		return false;

@@ -20,8 +20,10 @@
 #include "specs/specs.h"
 #include "state/store.h"
 
+struct RgPass;
+
 /* What one command works with; opened by cmd/, borrowed here. */
-typedef struct {
+typedef struct RgSession {
 	RgProviderHost *providers;
 	RgHttpOptions http; /* of the provider's transport */
 	RgStore *store;
@@ -45,10 +47,13 @@ typedef struct {
 	/* how a run waits until new nodes have joined Ray; the plan's timeouts are filled in. NULL:
 	 * it does not wait */
 	const RgReadyOptions *ready;
+	/* cluster -> desired for a spec with `imports` that are not recorded yet: reads them and
+	 * adds their records to the snapshot (rg_adopt_imports). NULL: such a spec is refused */
+	bool (*import)(struct RgSession *session, struct RgPass *pass, RgDiags *diags);
 } RgSession;
 
 /* All products of one pass through the pipeline, up to the plan. */
-typedef struct {
+typedef struct RgPass {
 	RgCluster *cluster; /* NULL if it uses only the state */
 	RgProject *project; /* NULL: none */
 	RgProvenance *provenance;
@@ -56,6 +61,10 @@ typedef struct {
 	RgSnapshot *snapshot;	 /* with the pools' new names, if `moves` */
 	json_t *renames;	 /* [{"from", "to"}]: pools that the plan renames; NULL: none */
 	GPtrArray *moves; /* RgMoves* (readdress.h): what that changes in records; NULL: nothing */
+	GPtrArray *importing; /* const RgSpecImport*: not recorded yet; NULL: none */
+	/* RgResource* of the snapshot that the run records before anything else; NULL: none */
+	GPtrArray *imported;
+	json_t *imports; /* the same for the plan (RgPlanInput) */
 	RgProvider *provider;
 	struct RgAsking *asking; /* account.c */
 	char *account;		 /* of the credentials; NULL: unknown (yet) */
@@ -139,6 +148,10 @@ bool rg_pipeline_give_back(RgSession *session, const char *cluster, const RgAppl
  * that name. */
 json_t *rg_pipeline_fit(RgProviderHost *providers, const char *spec_path, const char *ref,
 	const RgEmit *form, const char *explain, RgDiags *diags);
+/* Whether the spec has lines that act once: `renamed_from`, `imports`, `removed`. */
+bool rg_cluster_acts_once(const RgCluster *cluster);
+/* A note for each of them that has done its work in the cluster as recorded. Pure. */
+void rg_pipeline_tell_spent(const RgCluster *cluster, const RgSnapshot *snapshot, RgDiags *diags);
 /* Only validation: spec, catalog, shapes. No network, no module, and no git without `ref`. */
 RgCluster *rg_pipeline_validate(
 	RgProviderHost *providers, const char *spec_path, const char *ref, RgDiags *diags);

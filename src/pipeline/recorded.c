@@ -86,6 +86,7 @@ RgPass *rg_pipeline_open_saved(RgSession *session, const RgPlan *plan, RgDiags *
 	g_autoptr(RgPass) pass = g_new0(RgPass, 1);
 	pass->snapshot = rg_store_load(session->store, plan->cluster, diags);
 	if (!pass->snapshot || !pass_rename(pass, plan->renames, diags) ||
+		!pass_import_saved(session, pass, plan, diags) ||
 		!rg_plan_check_fresh(
 			plan, pass->snapshot->lineage, pass->snapshot->recorded, diags) ||
 		!pass_check_leases(

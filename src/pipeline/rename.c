@@ -93,7 +93,8 @@ static GPtrArray *leaving_pools(const RgPass *pass)
 	const RgResourceSet *recorded = pass->snapshot->recorded;
 	for (size_t i = 0; i < rg_resource_set_size(recorded); i++) {
 		const char *pool = rg_resource_set_get(recorded, i)->group;
-		if (pool && !has_pool(pass->cluster, pool) && !is_former(pass->cluster, pool) &&
+		if (pool && !has_pool(pass->cluster, pool) && !pass_find_removed(pass, pool) &&
+			!is_former(pass->cluster, pool) &&
 			!g_ptr_array_find_with_equal_func(names, pool, g_str_equal, NULL))
 			g_ptr_array_add(names, (gpointer)(uintptr_t)pool);
 	}
@@ -136,13 +137,8 @@ static bool want_rename(const RgPass *pass, const RgPool *pool, json_t *renames,
 			renames, json_pack("{s:s, s:s}", "from", from, "to", pool->name));
 	else if (!is_there)
 		return check_unknown(pass, pool, diags);
-	else {
-		g_autofree char *at = g_strconcat(pool->origin, "/renamed_from", NULL);
-		rg_diag_at(rg_diags_note(diags, "plan.renamed",
-				   "pool %s has its new name: `renamed_from` can be removed",
-				   pool->name),
-			rg_cluster_source(pass->cluster, at));
-	}
+	else
+		once_note_rename(pass->cluster, pool, diags);
 	return true;
 }
 

@@ -162,6 +162,7 @@ static void warn_of_failed(const RgDiags *found, RgDiags *diags)
 static void add_result(RgApplyResult *sum, const RgApplyResult *more)
 {
 	sum->added += more->added;
+	sum->forgotten += more->forgotten;
 	sum->destroyed += more->destroyed;
 	sum->failed += more->failed;
 	sum->blocked += more->blocked;
@@ -261,12 +262,12 @@ static bool run_rounds(RgSession *session, const RgPass *pass, RgApplyOptions *a
 	}
 }
 
-/* `now`: the state after the renames, NULL: there are none. */
+/* `now`: the state after the renames and imports, NULL: there are none. */
 static bool begin_apply(RgSession *session, const RgPass *pass, RgSnapshot **now, RgDiags *diags)
 {
-	if (!pass->moves)
+	if (!pass->moves && !pass->imported)
 		return true;
-	if (!pass_store_renames(session, pass, diags))
+	if (!pass_store_renames(session, pass, diags) || !pass_store_imports(session, pass, diags))
 		return false;
 	*now = rg_store_load(session->store, pass->plan->cluster, diags);
 	return *now != NULL;
@@ -283,6 +284,7 @@ static bool carry_out(RgSession *session, const RgPass *pass, RgApplyOptions *ap
 	apply->later = rounds ? rounds_later(rounds) : NULL;
 	bool done = rg_apply(pass->provider, session->store, now ? now : pass->snapshot, pass->plan,
 		apply, &run->result, diags);
+	run->result.imported = pass->plan->import;
 	run->moves = may_move && lacks_capacity(&run->result);
 	/* the nodes of a cluster that may still move are not put to use */
 	if (run->result.interrupted || run->moves || (may_move && run->result.open))

@@ -51,7 +51,8 @@ static void count_change(
 		work->creates++;
 	}
 	work->removes += removes;
-	work->updates += change->action == RG_ACTION_UPDATE;
+	work->updates += change->action == RG_ACTION_UPDATE ||
+			 (change->action == RG_ACTION_RELEASE && !change->keep_marks);
 }
 
 static uint64_t requests_of(uint64_t items, int64_t per_item, int64_t batch)

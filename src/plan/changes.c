@@ -24,6 +24,12 @@ void plan_change_free(gpointer data)
 	g_free(change);
 }
 
+bool rg_plan_change_shows(const RgPlanChange *change)
+{
+	return change->action != RG_ACTION_NONE ||
+	       (change->import && !g_str_equal(change->kind, RG_SECRET_KIND));
+}
+
 bool node_before(const RgChange *change)
 {
 	return change->recorded && change->recorded->presence != RG_PENDING && change->observed;
@@ -163,7 +169,7 @@ static bool is_secret(const Maker *maker, const RgChange *change, const char *na
 static json_t *observed_of(const Maker *maker, const RgChange *change)
 {
 	bool acts = change->action == RG_ACTION_UPDATE || change->action == RG_ACTION_REPLACE ||
-		    change->action == RG_ACTION_DELETE;
+		    change->action == RG_ACTION_DELETE || change->action == RG_ACTION_RELEASE;
 	if (!acts || !change->observed || change->observed->presence != RG_PRESENT)
 		return NULL;
 	json_t *shown = json_copy(change->observed->attrs);
@@ -341,7 +347,9 @@ RgPlanChange *plan_change_new(Maker *maker, const RgChange *change)
 	for (guint i = 0; i < change->after->len; i++)
 		g_ptr_array_add(
 			to->after, g_strdup(((RgChange *)change->after->pdata[i])->address));
-	take_source(maker, to, resource->origin);
+	to->import = json_incref(json_object_get(maker->input->imports, resource->address));
+	to->keep_marks = change->keep_marks;
+	take_source(maker, to, change->origin ? change->origin : resource->origin);
 	if (to->action == RG_ACTION_DELETE)
 		tell_disabled(maker, to);
 	take_offers(maker, to, change);

@@ -29,7 +29,8 @@ typedef struct {
 /* Counted in changes. */
 typedef struct {
 	unsigned added, changed, destroyed, failed, blocked, open; /* open: left to the journal */
-	unsigned lacking;    /* of the failed: for lack of capacity or quota */
+	unsigned imported, forgotten; /* forgotten: they stay in the cloud */
+	unsigned lacking;	      /* of the failed: for lack of capacity or quota */
 	unsigned given_back; /* created and removed again, because their gang was incomplete */
 	bool interrupted;
 	/* what the cloud refused for lack of capacity or quota, in order: [{"pool",

@@ -66,6 +66,30 @@ static RgPlanChange *load_change(Loader *loader, const json_t *entry)
 	return change;
 }
 
+/* What apply assumes about the record of an import. */
+static bool is_import(const RgPlanChange *change)
+{
+	static const struct {
+		const char *name;
+		json_type type;
+	} members[] = {{"attrs", JSON_OBJECT}, {"outputs", JSON_OBJECT}, {"pin", JSON_OBJECT},
+		{"depends_on", JSON_ARRAY}, {"group", JSON_STRING}, {"origin", JSON_STRING}};
+	const json_t *record = json_object_get(change->import, "record"), *need;
+	bool secret = g_str_equal(change->kind, RG_SECRET_KIND);
+	size_t n;
+	for (size_t i = 0; i < G_N_ELEMENTS(members); i++) {
+		const json_t *value = json_object_get(record, members[i].name);
+		if (value ? json_typeof(value) != members[i].type
+			  : members[i].type == JSON_OBJECT && i == 0)
+			return false;
+	}
+	json_array_foreach (json_object_get(record, "depends_on"), n, need)
+		if (!json_is_string(need))
+			return false;
+	return (secret || *rg_json_str(change->import, "id", "")) &&
+	       rg_expr_valid(json_object_get(record, "attrs"));
+}
+
 /* What apply assumes about a change. */
 static void check_change(Loader *loader, const RgPlanChange *change)
 {
@@ -76,6 +100,8 @@ static void check_change(Loader *loader, const RgPlanChange *change)
 	size_t i;
 	if (change->nodes && rg_nodes_wrong(change->nodes))
 		load_fail(loader, "nodes", rg_nodes_wrong(change->nodes));
+	if (change->import && !is_import(change))
+		load_fail(loader, "import", "not a record");
 	if (change->spec_changes && !json_is_array(change->spec_changes))
 		load_fail(loader, "spec_changes", "of the wrong type");
 	if (wanted && !change->desired)

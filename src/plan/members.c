@@ -16,13 +16,14 @@ const Member attr_members[] = {MEMBER(RgPlanAttr, name, NEEDED), MEMBER(RgPlanAt
 const Member change_members[] = {MEMBER(RgPlanChange, group, TEXT), MEMBER(RgPlanChange, id, TEXT),
 	MEMBER(RgPlanChange, note, TEXT), MEMBER(RgPlanChange, drifted, FLAG),
 	MEMBER(RgPlanChange, interrupted, FLAG), MEMBER(RgPlanChange, replay, FLAG),
-	MEMBER(RgPlanChange, origin, TEXT), MEMBER(RgPlanChange, source, SOURCE),
-	MEMBER(RgPlanChange, price_microusd_hour, PRICE), MEMBER(RgPlanChange, accelerator, TEXT),
-	MEMBER(RgPlanChange, gpus, SOME), MEMBER(RgPlanChange, nodes, LIST),
-	MEMBER(RgPlanChange, desired, OBJECT), MEMBER(RgPlanChange, before, OBJECT),
-	MEMBER(RgPlanChange, observed, OBJECT), MEMBER(RgPlanChange, pin, SHARED_MAP),
-	MEMBER(RgPlanChange, computed, SHARED_LIST), MEMBER(RgPlanChange, sensitive, SHARED_MAP),
-	MEMBER(RgPlanChange, spec_changes, LONG), {0}};
+	MEMBER(RgPlanChange, keep_marks, FLAG), MEMBER(RgPlanChange, origin, TEXT),
+	MEMBER(RgPlanChange, source, SOURCE), MEMBER(RgPlanChange, price_microusd_hour, PRICE),
+	MEMBER(RgPlanChange, accelerator, TEXT), MEMBER(RgPlanChange, gpus, SOME),
+	MEMBER(RgPlanChange, nodes, LIST), MEMBER(RgPlanChange, desired, OBJECT),
+	MEMBER(RgPlanChange, before, OBJECT), MEMBER(RgPlanChange, observed, OBJECT),
+	MEMBER(RgPlanChange, pin, SHARED_MAP), MEMBER(RgPlanChange, computed, SHARED_LIST),
+	MEMBER(RgPlanChange, sensitive, SHARED_MAP), MEMBER(RgPlanChange, spec_changes, LONG),
+	MEMBER(RgPlanChange, import, SHARED_MAP), {0}};
 
 const Member pool_members[] = {MEMBER(RgPlanPool, pool, NEEDED),
 	MEMBER(RgPlanPool, instance_type, TEXT), MEMBER(RgPlanPool, accelerator, TEXT),
@@ -72,7 +73,8 @@ const Member effort_members[] = {
 const Member summary_members[] = {MEMBER(RgPlan, create, COUNT), MEMBER(RgPlan, update, COUNT),
 	MEMBER(RgPlan, replace, COUNT), NAMED(RgPlan, remove, "delete", COUNT),
 	MEMBER(RgPlan, record, COUNT), MEMBER(RgPlan, forget, COUNT), MEMBER(RgPlan, stop, COUNT),
-	MEMBER(RgPlan, drifted, COUNT), {0}};
+	MEMBER(RgPlan, drifted, COUNT), MEMBER(RgPlan, import, SOME), MEMBER(RgPlan, release, SOME),
+	{0}};
 
 /* ---- writing */
 

@@ -121,10 +121,11 @@ static json_t *row_stamp(const RgResource *recorded)
 void plan_count(RgPlan *plan)
 {
 	unsigned counts[RG_ACTION_STOP + 1] = {0};
-	plan->drifted = 0;
+	plan->drifted = plan->import = 0;
 	for (guint i = 0; i < plan->changes->len; i++) {
 		const RgPlanChange *change = plan->changes->pdata[i];
 		counts[change->action]++;
+		plan->import += change->import && !g_str_equal(change->kind, RG_SECRET_KIND);
 		plan->drifted += change->drifted;
 	}
 	plan->create = counts[RG_ACTION_CREATE];
@@ -133,6 +134,7 @@ void plan_count(RgPlan *plan)
 	plan->remove = counts[RG_ACTION_DELETE];
 	plan->record = counts[RG_ACTION_RECORD];
 	plan->forget = counts[RG_ACTION_FORGET];
+	plan->release = counts[RG_ACTION_RELEASE];
 	plan->stop = counts[RG_ACTION_STOP];
 }
 
@@ -215,7 +217,8 @@ bool rg_plan_has_changes(const RgPlan *plan)
 	return plan->create + plan->update + plan->replace + plan->remove + plan->record +
 			       plan->forget >
 		       0 ||
-	       plan->protection || plan->renames || changes_leases(plan);
+	       plan->import || plan->release || plan->protection || plan->renames ||
+	       changes_leases(plan);
 }
 
 bool rg_plan_is_noop(const RgPlan *plan)

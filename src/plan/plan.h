@@ -23,6 +23,7 @@ typedef struct {
 	char *reason, *note; /* may be NULL */
 	char *id;	     /* the cloud's id now, or NULL */
 	bool drifted, replay;
+	bool keep_marks;      /* RELEASE: the cloud is not called */
 	bool interrupted;     /* drifted, perhaps by a run of raygpu that was interrupted */
 	GPtrArray *attrs;     /* RgPlanAttr*; CREATE: only those with references */
 	json_t *spec_changes; /* why attrs' long texts differ, the result of RgPlanInput.explain; or
@@ -48,7 +49,13 @@ typedef struct {
 	/* which nodes it stands for, in the form of `lower` (provider.h); NULL: one of its group,
 	 * or none */
 	json_t *nodes;
+	/* it is recorded before anything else: {"id", "source", "as_is" (omitted if false),
+	 * "record"} (schemas/plan.schema.json); NULL: it is not imported */
+	json_t *import;
 } RgPlanChange;
+
+/* Whether it is part of what a plan shows: something is done, or it is imported. */
+bool rg_plan_change_shows(const RgPlanChange *change);
 
 /* The pool of its nodes; of several pools, its own name; NULL: it has no nodes and no pool. */
 const char *rg_plan_change_pool(const RgPlanChange *change);
@@ -150,6 +157,7 @@ typedef struct {
 	unsigned api_calls;		    /* request budget of the apply */
 	unsigned api_seconds;
 	unsigned create, update, replace, remove, record, forget, stop, drifted; /* counts */
+	unsigned import, release;
 	bool errored; /* diagnostics had errors: must not be applied */
 	/* which credentials it was made with, in words; not saved, they may be another user's at
 	 * the next plan. NULL: unknown */
@@ -180,6 +188,7 @@ typedef struct {
 	const json_t *fitted; /* NULL if destroying without a spec */
 	const char *cluster, *provider, *region, *spec_file, *spec_digest;
 	const json_t *config, *facts, *protect, *protection, *renames, *leases;
+	const json_t *imports;	      /* {address: RgPlanChange.import}; NULL: none */
 	const json_t *fit;	      /* NULL without workloads */
 	const json_t *ignore_tags;    /* NULL: none */
 	const json_t *ready_timeouts; /* NULL: none */
@@ -206,8 +215,8 @@ json_t *rg_plan_own_labels(const json_t *node);
 /* Pure. Takes ownership of nothing; the plan copies or references what it needs. */
 RgPlan *rg_plan_new(
 	const RgDiff *diff, const RgSchema *schema, const RgPlanInput *input, RgDiags *diags);
-/* Whether apply has something to do: any create, update, replace, delete, record, forget, or a
- * change of the protection, the names or the leases of pools. */
+/* Whether apply has something to do: any create, update, replace, delete, record, forget, import,
+ * release, or a change of the protection, the names or the leases of pools. */
 bool rg_plan_has_changes(const RgPlan *plan);
 /* Whether "No changes." is true: nothing to do and nothing stopped or blocked by unmanaged
  * resources. One function decides both the text and the exit code. */

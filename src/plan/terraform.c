@@ -14,6 +14,7 @@ static const char *const actions[][2] = {
 	/* no call to the cloud: Terraform has no action for it */
 	[RG_ACTION_RECORD] = {"no-op"},
 	[RG_ACTION_FORGET] = {"forget"},
+	[RG_ACTION_RELEASE] = {"forget"},
 	[RG_ACTION_STOP] = {"no-op"},
 };
 
@@ -143,6 +144,7 @@ static void view_init(View *view, const RgPlanChange *change, Blobs *blobs)
 		break;
 	case RG_ACTION_DELETE:
 	case RG_ACTION_FORGET:
+	case RG_ACTION_RELEASE:
 		break;
 	}
 	view_sensitive(view, change);
@@ -200,6 +202,9 @@ json_t *terraform_change(const RgPlan *plan, const RgPlanChange *change, Blobs *
 	json_object_set_new(body, "after_sensitive", view.after_sensitive);
 	if (change->action == RG_ACTION_REPLACE)
 		json_object_set_new(body, "replace_paths", replace_paths(change));
+	const char *imported = rg_json_str(change->import, "id", NULL);
+	if (imported)
+		json_object_set_new(body, "importing", json_pack("{s:s}", "id", imported));
 	json_object_set_new(entry, "change", body);
 	if (change->reason)
 		rg_json_set_str(entry, "action_reason", change->reason);

@@ -9,6 +9,7 @@ static const char *const actions[] = {
 	[RG_ACTION_DELETE] = "delete",
 	[RG_ACTION_RECORD] = "record",
 	[RG_ACTION_FORGET] = "forget",
+	[RG_ACTION_RELEASE] = "release",
 	[RG_ACTION_STOP] = "stop",
 };
 

@@ -40,6 +40,8 @@ static json_t *counts_json(const RgApplyResult *result)
 	json_object_set_new(counts, "added", json_integer(result->added));
 	json_object_set_new(counts, "changed", json_integer(result->changed));
 	json_object_set_new(counts, "destroyed", json_integer(result->destroyed));
+	json_object_set_new(counts, "imported", json_integer(result->imported));
+	json_object_set_new(counts, "forgotten", json_integer(result->forgotten));
 	json_object_set_new(counts, "given_back", json_integer(result->given_back));
 	json_object_set_new(counts, "failed", json_integer(result->failed));
 	json_object_set_new(counts, "blocked", json_integer(result->blocked));

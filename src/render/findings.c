@@ -86,6 +86,7 @@ static const char *rule_of(const RgPlanChange *change)
 		[RG_ACTION_DELETE] = "plan.delete",
 		[RG_ACTION_RECORD] = "plan.record",
 		[RG_ACTION_FORGET] = "plan.forget",
+		[RG_ACTION_RELEASE] = "plan.release",
 		[RG_ACTION_STOP] = "plan.stop"};
 	return rules[change->action];
 }
@@ -107,11 +108,26 @@ static bool is_like(const RgPlanChange *a, const RgPlanChange *b)
 	       g_strcmp0(a->reason, b->reason) == 0 && a->source.line == b->source.line;
 }
 
+static void add_import(GPtrArray *findings, const RgPlanChange *change)
+{
+	g_autofree char *message = g_strdup_printf("%s will be imported (id=%s)", change->address,
+		rg_json_str(change->import, "id", "?"));
+	const json_t *source = json_object_get(change->import, "source");
+	const char *file = rg_json_str(source, "file", NULL);
+	Finding *finding = add(findings, RG_SEVERITY_NOTE, "plan.import", change->address, message);
+	if (file)
+		finding->source = (RgSource){.file = g_intern_string(file),
+			.line = (unsigned)rg_json_int(source, "line", 0),
+			.column = (unsigned)rg_json_int(source, "column", 0)};
+}
+
 static void add_plan(GPtrArray *findings, const RgPlan *plan)
 {
 	for (guint i = 0, end; i < plan->changes->len; i = end) {
 		const RgPlanChange *change = plan->changes->pdata[i];
 		end = i + 1;
+		if (change->import && rg_plan_change_shows(change))
+			add_import(findings, change);
 		if (change->action == RG_ACTION_NONE)
 			continue;
 		while (end < plan->changes->len && is_like(change, plan->changes->pdata[end]))

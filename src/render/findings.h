@@ -26,6 +26,7 @@ char *report_headline(const RgReports *reports, const RgReport *report);
 /* tally.c: what the overviews of several clusters show for one, or for all */
 typedef struct {
 	unsigned add, change, replace, destroy; /* drift: missing, changed, 0, unmanaged */
+	unsigned import, forget;
 	unsigned gpus_before, gpus_after, unpriced;
 	int64_t microusd_hour_before, microusd_hour_after;
 	RgPriceBasis before, after;

@@ -58,7 +58,7 @@ static void add_plan(Suite *suite, const RgPlan *plan)
 		const RgPlanChange *change = plan->changes->pdata[i];
 		g_autofree char *text = place_of(change_phrase(change), change->source);
 		add_case(suite, change->kind, change->address,
-			change->action == RG_ACTION_NONE   ? NULL
+			!rg_plan_change_shows(change)	   ? NULL
 			: change->action == RG_ACTION_STOP ? "failure"
 							   : "skipped",
 			text);

@@ -124,3 +124,8 @@ typedef struct {
 } TableLook;
 void paint_table(
 	GString *text, const GPtrArray *table, const TableLook *look, const RgStyle *style);
+
+/* words.c: "1 imported, 2 added, 0 changed, 0 destroyed, 1 forgotten", as the last line of an apply
+ * has it; `destroy`: only what a destroy does. g_free it. */
+char *applied_counts(bool destroy, unsigned imported, unsigned added, unsigned changed,
+	unsigned destroyed, unsigned forgotten);

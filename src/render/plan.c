@@ -17,6 +17,7 @@ static const char *color_of(const RgPlanChange *change)
 		return RED;
 	case RG_ACTION_RECORD:
 	case RG_ACTION_FORGET:
+	case RG_ACTION_RELEASE:
 	case RG_ACTION_NONE:
 		break;
 	}
@@ -35,9 +36,31 @@ typedef struct {
 static void add_heading(GString *text, const RgPlanChange *change, const RgStyle *style)
 {
 	g_autofree char *address = clean(change->address);
+	if (change->import && change->action != RG_ACTION_NONE) {
+		g_string_append(text, "  ");
+		paintf(text, style, BOLD, "# %s will be imported", address);
+		g_string_append_c(text, '\n');
+	}
 	g_string_append(text, "  ");
 	paintf(text, style, BOLD, "# %s %s", address, change_phrase(change));
 	g_string_append_c(text, '\n');
+}
+
+/* The line of the spec, and Terraform's words for an import. */
+static void add_import(GString *text, const RgPlanChange *change, const RgStyle *style)
+{
+	const json_t *source = json_object_get(change->import, "source");
+	g_autofree char *id = clean(rg_json_str(change->import, "id", "?"));
+	g_autofree char *file = clean(rg_json_str(source, "file", "?"));
+	g_string_append_printf(text, "  # (imported from \"%s\")\n", id);
+	if (change->action == RG_ACTION_REPLACE) {
+		g_string_append(text, "  # ");
+		paint(text, style, YELLOW, "Warning: this will destroy the imported resource");
+		g_string_append_c(text, '\n');
+	}
+	if (source)
+		g_string_append_printf(
+			text, "  # (%s:%d, imports)\n", file, (int)rg_json_int(source, "line", 0));
 }
 
 static bool is_detail(const RgPlan *plan, const RgPlanChange *change, const char *name)
@@ -193,6 +216,8 @@ static void add_block(const Blocks *blocks, guint from, guint to)
 	const RgPlanChange *change = changes->pdata[from];
 	const char *symbol = change_symbol(change);
 	g_autofree char *kind = clean(change->kind), *name = clean(change->name);
+	if (change->import)
+		add_import(text, change, style);
 	if (change->note)
 		wrapf(text, style, "  # ", "(%s)", change->note);
 	if (change->source.line)
@@ -223,7 +248,7 @@ static bool same_attr(const RgPlanAttr *a, const RgPlanAttr *b)
 /* Nodes of a pool with the same change share one block. */
 static bool alike_changes(const RgPlanChange *a, const RgPlanChange *b)
 {
-	if (a->action != b->action || a->index < 0 || b->index < 0 ||
+	if (a->import || b->import || a->action != b->action || a->index < 0 || b->index < 0 ||
 		!g_str_equal(a->kind, b->kind) || !g_str_equal(a->name, b->name) ||
 		a->attrs->len != b->attrs->len || g_strcmp0(a->note, b->note) ||
 		a->drifted != b->drifted || a->interrupted != b->interrupted ||
@@ -251,7 +276,7 @@ static void add_changes(GString *text, const RgPlan *plan, const RgStyle *style)
 		guint end = i + 1;
 		if (change->action == RG_ACTION_CREATE)
 			add_common(&blocks, change);
-		if (change->action != RG_ACTION_NONE) {
+		if (rg_plan_change_shows(change)) {
 			add_heading(text, change, style);
 			while (end < plan->changes->len &&
 				alike_changes(change, plan->changes->pdata[end]))
@@ -370,11 +395,13 @@ char *rg_render_plan_summary(const RgPlan *plan)
 		return g_strdup("No changes. No objects need to be destroyed.");
 	if (rg_plan_is_noop(plan))
 		return g_strdup("No changes. Your infrastructure matches the configuration.");
-	GString *text = g_string_new(NULL);
-	g_string_append_printf(text, "Plan: %u to add, %u to change, %u to destroy",
+	GString *text = g_string_new("Plan: ");
+	if (plan->import)
+		g_string_append_printf(text, "%u to import, ", plan->import);
+	g_string_append_printf(text, "%u to add, %u to change, %u to destroy",
 		plan->create + plan->replace, plan->update, plan->remove + plan->replace);
-	if (plan->forget)
-		g_string_append_printf(text, ", %u to forget", plan->forget);
+	if (plan->forget + plan->release)
+		g_string_append_printf(text, ", %u to forget", plan->forget + plan->release);
 	g_string_append_c(text, '.');
 	return g_string_free(text, FALSE);
 }
@@ -382,7 +409,7 @@ char *rg_render_plan_summary(const RgPlan *plan)
 static bool has_actions(const RgPlan *plan)
 {
 	for (guint i = 0; i < plan->changes->len; i++) {
-		if (((RgPlanChange *)plan->changes->pdata[i])->action != RG_ACTION_NONE)
+		if (rg_plan_change_shows(plan->changes->pdata[i]))
 			return true;
 	}
 	return false;

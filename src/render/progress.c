@@ -140,6 +140,7 @@ static const char *verb(RgAction action, bool done)
 	case RG_ACTION_RECORD:
 		return "Recording";
 	case RG_ACTION_FORGET:
+	case RG_ACTION_RELEASE:
 	case RG_ACTION_REPLACE:
 	case RG_ACTION_STOP:
 	case RG_ACTION_NONE:
@@ -184,7 +185,7 @@ char *rg_render_event(const RgEvent *event)
 static void count(RgProgress *progress, const RgEvent *event)
 {
 	if (!event->address || event->action == RG_ACTION_RECORD ||
-		event->action == RG_ACTION_FORGET)
+		event->action == RG_ACTION_FORGET || event->action == RG_ACTION_RELEASE)
 		return;
 	Pool *pool = get_pool(progress, event->pool);
 	pool->started += event->type == RG_EVENT_START;
@@ -298,15 +299,13 @@ char *rg_render_apply_result(
 	GString *text = g_string_new("\n");
 	bool bad = json_array_size(ready->failed) || result->failed || result->blocked ||
 		   result->open || result->interrupted;
-	if (!bad && destroy)
-		paintf(text, style, GREEN, "Destroy complete! Resources: %u destroyed.",
-			result->destroyed);
-	else
-		paintf(text, style, bad ? RED : GREEN,
-			"%s Resources: %u added, %u changed, %u destroyed.",
-			bad ? result->interrupted ? "Apply interrupted." : "Apply incomplete."
-			    : "Apply complete!",
-			result->added, result->changed, result->destroyed);
+	g_autofree char *counts = applied_counts(!bad && destroy, result->imported, result->added,
+		result->changed, result->destroyed, result->forgotten);
+	paintf(text, style, bad ? RED : GREEN, "%s Resources: %s.",
+		!bad		      ? destroy ? "Destroy complete!" : "Apply complete!"
+		: result->interrupted ? "Apply interrupted."
+				      : "Apply incomplete.",
+		counts);
 	g_string_append_c(text, '\n');
 	if (result->given_back)
 		g_string_append_printf(text,

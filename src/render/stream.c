@@ -117,6 +117,7 @@ static const struct {
 	[RG_ACTION_DELETE] = {"delete", "delete", "delete"},
 	[RG_ACTION_RECORD] = {"record", "noop", "noop"},
 	[RG_ACTION_FORGET] = {"forget", "remove", "noop"},
+	[RG_ACTION_RELEASE] = {"release", "remove", "noop"},
 	[RG_ACTION_STOP] = {"stop", "noop", "noop"},
 };
 
@@ -151,13 +152,20 @@ static const char *reason_of(const RgPlanChange *change)
 
 json_t *rg_message_planned(const RgPlanChange *change)
 {
-	if (change->action == RG_ACTION_NONE || change->action == RG_ACTION_STOP)
+	if (!rg_plan_change_shows(change) || change->action == RG_ACTION_STOP)
 		return NULL;
-	g_autofree char *text =
-		g_strdup_printf("%s: Plan to %s", change->address, actions[change->action].own);
+	bool imports = change->action == RG_ACTION_NONE; /* and nothing else */
+	const char *imported = rg_json_str(change->import, "id", NULL);
+	g_autofree char *text = g_strdup_printf("%s: Plan to %s", change->address,
+		imports ? "import" : actions[change->action].own);
 	json_t *message = change_message("planned_change", text, change->address, change->kind,
-		actions[change->action].planned, reason_of(change));
+		imports ? "import" : actions[change->action].planned, reason_of(change));
 	set_change(message, change);
+	if (imports)
+		set_own_text(message, "action", "import");
+	if (imported)
+		json_object_set_new(json_object_get(message, "change"), "importing",
+			json_pack("{s:s}", "id", imported));
 	if (change->price_microusd_hour != RG_MONEY_UNKNOWN && change->price_microusd_hour)
 		rg_message_set(message, "microusd_hour", json_integer(change->price_microusd_hour));
 	return message;

@@ -26,7 +26,7 @@ json_t *rg_message_outputs(const json_t *outputs, const char *secret);
 
 /* change_summary. `operation`: "plan", "apply", "destroy". */
 typedef struct {
-	unsigned add, change, remove;
+	unsigned add, change, remove, import, forget;
 } RgSummary;
 json_t *rg_message_summary(const char *operation, const char *text, const RgSummary *summary);
 /* Of plans or drift, and of what was done: a row for each cluster. */

@@ -1,4 +1,5 @@
 #include "render/findings.h"
+#include "render/paint.h"
 #include "render/stream.h"
 #include "render/stream_internal.h"
 
@@ -9,7 +10,7 @@ json_t *rg_message_summary(const char *operation, const char *text, const RgSumm
 	json_t *message = message_new("change_summary", "info", text), *changes = json_object();
 	json_object_set_new(changes, "add", json_integer(summary->add));
 	json_object_set_new(changes, "change", json_integer(summary->change));
-	json_object_set_new(changes, "import", json_integer(0));
+	json_object_set_new(changes, "import", json_integer(summary->import));
 	json_object_set_new(changes, "remove", json_integer(summary->remove));
 	rg_json_set_str(changes, "operation", operation);
 	json_object_set_new(message, "changes", changes);
@@ -25,6 +26,7 @@ json_t *rg_message_reports(const RgReports *reports)
 	bool drift = g_str_equal(reports->command, "drift");
 	const RgSummary summary = {.add = all.add + all.replace,
 		.change = all.change,
+		.import = all.import,
 		/* what an apply would do about drift: it leaves alone what it does not manage */
 		.remove = drift ? 0 : all.destroy + all.replace};
 	g_autofree char *text = reports->several ? reports_headline(reports)
@@ -37,13 +39,13 @@ json_t *rg_message_reports(const RgReports *reports)
 
 static char *applied_text(bool destroy, const RgSummary *sum, int exit_code)
 {
-	if (!exit_code && destroy)
-		return g_strdup_printf("Destroy complete! Resources: %u destroyed.", sum->remove);
-	return g_strdup_printf("%s Resources: %u added, %u changed, %u destroyed.",
-		!exit_code	   ? "Apply complete!"
+	g_autofree char *counts = applied_counts(!exit_code && destroy, sum->import, sum->add,
+		sum->change, sum->remove, sum->forget);
+	return g_strdup_printf("%s Resources: %s.",
+		!exit_code	   ? destroy ? "Destroy complete!" : "Apply complete!"
 		: exit_code == 130 ? "Apply interrupted."
 				   : "Apply incomplete.",
-		sum->add, sum->change, sum->remove);
+		counts);
 }
 
 json_t *rg_message_applied(const char *command, const RgApplied *items, size_t n, int exit_code)
@@ -55,6 +57,8 @@ json_t *rg_message_applied(const char *command, const RgApplied *items, size_t n
 		sum.add += result ? result->added : 0;
 		sum.change += result ? result->changed : 0;
 		sum.remove += result ? result->destroyed : 0;
+		sum.import += result ? result->imported : 0;
+		sum.forget += result ? result->forgotten : 0;
 		json_array_append_new(rows, applied_row(&items[i]));
 	}
 	g_autofree char *text = applied_text(g_str_equal(command, "destroy"), &sum, exit_code);

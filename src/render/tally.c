@@ -60,6 +60,8 @@ void tally_add(Tally *tally, const RgReport *report)
 		tally->change += report->plan->update;
 		tally->replace += report->plan->replace;
 		tally->destroy += report->plan->remove;
+		tally->import += report->plan->import;
+		tally->forget += report->plan->forget + report->plan->release;
 		for (guint i = 0; i < report->plan->pools->len; i++) {
 			const RgPlanPool *pool = report->plan->pools->pdata[i];
 			add_gpus(tally, pool);
@@ -108,10 +110,16 @@ static char *counts_of(const RgReports *reports, const Tally *all, bool somethin
 		return something ? g_strdup_printf("%u missing, %u changed, %u unmanaged", all->add,
 					   all->change, all->destroy)
 				 : g_strdup("no drift");
-	return something
-		       ? g_strdup_printf("%u to add, %u to change, %u to destroy",
-				 all->add + all->replace, all->change, all->destroy + all->replace)
-		       : g_strdup("no changes");
+	if (!something)
+		return g_strdup("no changes");
+	GString *text = g_string_new(NULL);
+	if (all->import)
+		g_string_append_printf(text, "%u to import, ", all->import);
+	g_string_append_printf(text, "%u to add, %u to change, %u to destroy",
+		all->add + all->replace, all->change, all->destroy + all->replace);
+	if (all->forget)
+		g_string_append_printf(text, ", %u to forget", all->forget);
+	return g_string_free(text, FALSE);
 }
 
 char *reports_headline(const RgReports *reports)

@@ -16,6 +16,7 @@ const char *change_symbol(const RgPlanChange *change)
 		return "-";
 	case RG_ACTION_RECORD:
 	case RG_ACTION_FORGET:
+	case RG_ACTION_RELEASE:
 	case RG_ACTION_STOP:
 	case RG_ACTION_NONE:
 		break;
@@ -40,12 +41,14 @@ const char *change_phrase(const RgPlanChange *change)
 		return "will be recorded as it is";
 	case RG_ACTION_FORGET:
 		return "will be forgotten: it is already gone";
+	case RG_ACTION_RELEASE:
+		return "will no longer be managed by raygpu, but will not be destroyed";
 	case RG_ACTION_STOP:
 		return "cannot be planned";
 	case RG_ACTION_NONE:
 		break;
 	}
-	return "is in order";
+	return rg_plan_change_shows(change) ? "will be imported" : "is in order";
 }
 
 unsigned drift_count(const RgDrift *drift, RgDriftType type)
@@ -80,4 +83,18 @@ char *drift_phrase(const RgDriftItem *item)
 	g_string_append(text, item->interrupted ? INTERRUPTED : "");
 	g_autofree char *phrase = g_string_free(text, FALSE);
 	return clean(phrase);
+}
+
+char *applied_counts(bool destroy, unsigned imported, unsigned added, unsigned changed,
+	unsigned destroyed, unsigned forgotten)
+{
+	GString *text = g_string_new(NULL);
+	if (imported)
+		g_string_append_printf(text, "%u imported, ", imported);
+	if (!destroy)
+		g_string_append_printf(text, "%u added, %u changed, ", added, changed);
+	g_string_append_printf(text, "%u destroyed", destroyed);
+	if (forgotten)
+		g_string_append_printf(text, ", %u forgotten", forgotten);
+	return g_string_free(text, FALSE);
 }

@@ -63,6 +63,7 @@ static RgKind *read_kind(const char *name, json_t *object)
 	kind->node = rg_json_bool(object, "node", false);
 	kind->read_if_used = rg_json_bool(object, "read_if_used", false);
 	kind->updates_marks = rg_json_bool(object, "updates_marks", false);
+	kind->removes_marks = rg_json_bool(object, "removes_marks", false);
 	kind->tries_updates = rg_json_bool(object, "tries_updates", false);
 	kind->runs_once = rg_json_bool(object, "runs_once", false);
 	kind->create_finds = rg_json_bool(object, "create_finds", false);

@@ -36,6 +36,7 @@ typedef struct {
 	bool node;	     /* its resources stand for Ray nodes (nodes.h) */
 	bool read_if_used;   /* not read if neither spec nor state has one */
 	bool updates_marks;  /* `update` can rewrite the ownership marks */
+	bool removes_marks;  /* `update` can remove them */
 	bool tries_updates;  /* preflight is asked about updates too */
 	bool runs_once;	     /* one that the cloud no longer has is not created again */
 	bool create_finds;   /* they come with another resource; `create` finds those that exist */

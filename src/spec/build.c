@@ -1,4 +1,5 @@
 #include "spec/build.h"
+#include "spec/once.h"
 
 #include <math.h>
 #include <string.h>
@@ -321,6 +322,8 @@ RgCluster *rg_cluster_build(RgDocument *document)
 			cluster->workloads, rg_workload_build(document, name, pointer, workload));
 	}
 	cluster->jobs = json_incref(json_object_get(view, "jobs"));
+	cluster->imports = rg_imports_build(json_object_get(view, "imports"));
+	cluster->removed = rg_removed_build(json_object_get(view, "removed"));
 	cluster->sources = g_steal_pointer(&document->sources);
 	cluster->files = g_steal_pointer(&document->files);
 	cluster->view = g_steal_pointer(&document->value);
@@ -347,6 +350,8 @@ void rg_cluster_free(RgCluster *cluster)
 	g_ptr_array_unref(cluster->pools);
 	g_ptr_array_unref(cluster->workloads);
 	json_decref(cluster->jobs);
+	g_ptr_array_unref(cluster->imports);
+	g_ptr_array_unref(cluster->removed);
 	g_hash_table_unref(cluster->sources);
 	g_ptr_array_unref(cluster->files);
 	json_decref(cluster->view);

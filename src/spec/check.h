@@ -16,6 +16,8 @@ void rg_spec_check_ray(RgDocument *document, RgDiags *diags);
 void rg_spec_check_leases(RgDocument *document, RgDiags *diags);
 /* The rules about workloads (workload_rules.c). */
 void rg_spec_check_workloads(RgDocument *document, RgDiags *diags);
+/* The rules about `imports` and `removed` (once.c). */
+void rg_spec_check_once(RgDocument *document, RgDiags *diags);
 /* A pool's count, also as {min, max}; the maximum number of nodes. */
 double rg_spec_check_nodes(RgDocument *document, const char *pointer, RgDiags *diags);
 

@@ -116,6 +116,21 @@ typedef enum {
 	RG_OPTIMIZE_BALANCED, /* half price, half carbon, each as a multiple of the least */
 } RgOptimize;
 
+/* An existing resource that is to be recorded. */
+typedef struct {
+	char *address, *id;
+	bool as_is;   /* what no cloud reports is assumed to be as in the spec */
+	char *origin; /* "/imports/0" */
+} RgSpecImport;
+
+/* A pool that left the spec. */
+typedef struct {
+	char *pool;
+	bool destroy;	/* false: its resources stay, and are forgotten */
+	bool keep_tags; /* they keep their ownership marks */
+	char *origin;	/* "/removed/old" */
+} RgSpecRemoved;
+
 typedef struct RgCluster {
 	char *name;
 	char *file;	     /* as the user named it */
@@ -131,6 +146,8 @@ typedef struct RgCluster {
 	GPtrArray *pools;     /* RgPool*, in the order of the file */
 	GPtrArray *workloads; /* RgWorkload*, in the order of the file */
 	json_t *jobs;	      /* by name, as in the file; NULL: none */
+	GPtrArray *imports;   /* RgSpecImport*, in the order of the file */
+	GPtrArray *removed;   /* RgSpecRemoved*, in the order of the file */
 	GHashTable *sources;  /* JSON pointer (char*) -> RgSource*: the place of each value in the
 				 file */
 	GPtrArray *files;     /* char*: the spec and the files that it extends, the nearest first */

@@ -375,5 +375,6 @@ void rg_spec_check_rules(RgDocument *document, RgDiags *diags)
 	check_pools(document, diags);
 	check_renames(document, diags);
 	rg_spec_check_leases(document, diags);
+	rg_spec_check_once(document, diags);
 	rg_spec_check_workloads(document, diags);
 }

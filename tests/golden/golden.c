@@ -157,6 +157,14 @@ static RgResourceSet *build_set(const GoldenCase *test, const char *section, GRa
 	return set;
 }
 
+static void add_release(GoldenCase *test, const char *pool, bool keep_marks)
+{
+	g_assert_cmpuint(test->options.n_releases, <, G_N_ELEMENTS(test->releases));
+	test->releases[test->options.n_releases++] = (RgRelease){
+		.pool = g_intern_string(pool), .origin = "/removed", .keep_marks = keep_marks};
+	test->options.releases = test->releases;
+}
+
 static void read_options(GoldenCase *test)
 {
 	g_auto(GStrv) lines = g_strsplit(golden_section(test, "options"), "\n", -1);
@@ -172,6 +180,10 @@ static void read_options(GoldenCase *test)
 			g_strv_builder_add(excludes, value + 1);
 		else if (g_str_has_prefix(lines[i], "--replace "))
 			g_strv_builder_add(replace, value + 1);
+		else if (g_str_has_prefix(lines[i], "--removed "))
+			add_release(test, value + 1, false);
+		else if (g_str_has_prefix(lines[i], "--removed-with-tags "))
+			add_release(test, value + 1, true);
 		else
 			g_assert_cmpstr(lines[i], ==, "");
 	}

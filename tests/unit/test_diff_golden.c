@@ -32,8 +32,8 @@ static void put_attr(GString *text, const RgAttrChange *attr)
 
 static void put_change(GString *text, const RgChange *change)
 {
-	static const char *const actions[] = {
-		"none", "create", "update", "replace", "delete", "record", "forget", "stop"};
+	static const char *const actions[] = {"none", "create", "update", "replace", "delete",
+		"record", "forget", "release", "stop"};
 	static const char *const grades[] = {
 		"safe", "destructive", "drift", "recover", "conflict", "unknown"};
 	g_autofree char *row =

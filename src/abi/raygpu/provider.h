@@ -112,6 +112,9 @@
  *          If "changed" has "marks" (only kinds with "updates_marks" in the schema), the marks in the cloud
  *          name another address, "marks" of observed (absent: they are not raygpu's). The item has the
  *          "marks" to write, {"cluster", "lineage", "pool"}; write also what makes `list` report "address".
+ *          Only kinds with "removes_marks" in the schema: "marks" is null, and "changed" has nothing else, when
+ *          raygpu no longer manages the resource. Remove all ownership tags, also from what was created and
+ *          tagged with it, and change nothing else; "attributes" is then empty. Repeating it does no harm.
  *          returns "item": {"address", "outcome": "done" | "pending" | "failed" | "unsupported",
  *                 "attributes"}
  * remove   input {"kind", "items": [ITEM with "replaced": true if another is created in its place]}

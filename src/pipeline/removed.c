@@ -1,0 +1,151 @@
+/* `removed`: pools that left the spec and whose resources stay. The diff forgets their records
+ * (decide.md row 24); here is what the spec says of them, and what follows. */
+#include "pipeline/internal.h"
+#include "resource/nodes.h"
+
+const RgSpecRemoved *pass_find_removed(const RgPass *pass, const char *pool)
+{
+	for (guint i = 0; pass->cluster && pool && i < pass->cluster->removed->len; i++) {
+		const RgSpecRemoved *removed = pass->cluster->removed->pdata[i];
+		if (!removed->destroy && g_str_equal(removed->pool, pool))
+			return removed;
+	}
+	return NULL;
+}
+
+GArray *pass_releases(const RgPass *pass)
+{
+	GArray *releases = g_array_new(FALSE, TRUE, sizeof(RgRelease));
+	for (guint i = 0; pass->cluster && i < pass->cluster->removed->len; i++) {
+		const RgSpecRemoved *removed = pass->cluster->removed->pdata[i];
+		const RgRelease release = {
+			removed->pool, g_intern_string(removed->origin), removed->keep_tags};
+		if (!removed->destroy)
+			g_array_append_val(releases, release);
+	}
+	return releases;
+}
+
+/* A resource that has nodes of other pools too cannot be forgotten for one of them. */
+static bool check_whole(const RgPass *pass, const RgResource *record, RgDiags *diags)
+{
+	for (size_t i = 0; i < rg_nodes_pools(record, NULL); i++) {
+		const char *pool = rg_nodes_get(record, i).pool;
+		const RgSpecRemoved *removed = pass_find_removed(pass, pool);
+		if (!removed || g_strcmp0(record->group, pool) == 0)
+			continue;
+		RgDiag *diag = rg_diags_error(diags, "plan.bad-removed",
+			"pool %s cannot be forgotten: it is part of %s, which has nodes of other "
+			"pools too",
+			pool, record->address);
+		rg_diag_address(diag, record->address, NULL);
+		rg_diag_at(diag, rg_cluster_source(pass->cluster, removed->origin));
+		rg_diag_hint(diag, "keep the pool in the spec, or remove the entry: the pool is "
+				   "then removed from it");
+		return false;
+	}
+	return true;
+}
+
+bool pass_check_removed(const RgPass *pass, RgDiags *diags)
+{
+	const RgResourceSet *recorded = pass->snapshot->recorded;
+	bool ok = true;
+	for (size_t i = 0; pass->cluster && i < rg_resource_set_size(recorded); i++)
+		ok = check_whole(pass, rg_resource_set_get(recorded, i), diags) && ok;
+	return ok;
+}
+
+/* ---- for a finished diff */
+
+static bool is_of_pool(const RgResource *observed, const char *pool)
+{
+	g_autofree char *kind = NULL, *name = NULL;
+	int64_t index;
+	return observed->presence != RG_ABSENT && observed->address &&
+	       rg_address_parse(observed->address, &kind, &name, &index) && g_str_equal(name, pool);
+}
+
+/* It is forgotten, and something has its marks: the entry keeps that from being reported. */
+static bool is_still_marked(const RgPass *pass, const char *pool)
+{
+	const GPtrArray *extras = rg_resource_set_extras(pass->observed);
+	for (guint i = 0; i < extras->len; i++)
+		if (is_of_pool(extras->pdata[i], pool))
+			return true;
+	return false;
+}
+
+static void note_forgotten(const RgPass *pass, RgDiags *diags)
+{
+	const GPtrArray *all = pass->cluster->removed;
+	for (guint i = 0; pass->snapshot->lineage && i < all->len; i++) {
+		const RgSpecRemoved *removed = all->pdata[i];
+		if (!once_has_pool(pass->snapshot, removed->pool) &&
+			!is_still_marked(pass, removed->pool))
+			once_note_removed(pass->cluster, removed, diags);
+	}
+}
+
+typedef struct {
+	const RgChange *first; /* that uses it */
+	unsigned n;
+} Users;
+
+/* address of a resource that stays managed -> Users: what is forgotten and still uses it */
+static GHashTable *users_left(const RgPass *pass)
+{
+	const RgSchema *schema = rg_provider_get_schema(pass->provider);
+	GHashTable *left = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, g_free);
+	for (guint i = 0; i < pass->diff->changes->len; i++) {
+		const RgChange *change = pass->diff->changes->pdata[i];
+		if (change->action != RG_ACTION_RELEASE)
+			continue;
+		g_autoptr(GHashTable) used =
+			g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
+		rg_diff_uses(schema, change->recorded, used);
+		GHashTableIter iter;
+		gpointer address;
+		g_hash_table_iter_init(&iter, used);
+		while (g_hash_table_iter_next(&iter, &address, NULL)) {
+			if (!rg_resource_set_find(pass->desired, address))
+				continue;
+			Users *users = g_hash_table_lookup(left, address);
+			if (!users) {
+				users = g_new0(Users, 1);
+				users->first = change;
+				g_hash_table_insert(left, g_strdup(address), users);
+			}
+			users->n++;
+			if (rg_address_compare(change->address, users->first->address) < 0)
+				users->first = change;
+		}
+	}
+	return left;
+}
+
+static void warn_of_users(const RgPass *pass, RgDiags *diags)
+{
+	g_autoptr(GHashTable) left = users_left(pass);
+	g_autoptr(GList) addresses = g_hash_table_get_keys(left);
+	addresses = g_list_sort(addresses, (GCompareFunc)rg_address_compare);
+	for (GList *one = addresses; one; one = one->next) {
+		const Users *users = g_hash_table_lookup(left, one->data);
+		g_autofree char *more =
+			users->n > 1 ? g_strdup_printf(" and %u more", users->n - 1) : g_strdup("");
+		RgDiag *diag = rg_diags_warning(diags, "plan.still-used",
+			"%s%s will be forgotten, but will still use %s", users->first->address,
+			more, (const char *)one->data);
+		rg_diag_address(diag, users->first->address, NULL);
+		rg_diag_at(diag, rg_cluster_source(pass->cluster, users->first->origin));
+		rg_diag_hint(diag, "`raygpu destroy` cannot remove that while they exist");
+	}
+}
+
+void pass_notice_removed(const RgPass *pass, RgDiags *diags)
+{
+	if (!pass->cluster->removed->len)
+		return;
+	note_forgotten(pass, diags);
+	warn_of_users(pass, diags);
+}
