@@ -7,7 +7,7 @@ build="gcc libc6-dev meson ninja-build pkg-config python3 ca-certificates curl s
   libssl-dev libxml2-dev libmicrohttpd-dev libcsv-dev libglpk-dev zlib1g-dev libxxhash-dev libsodium-dev git"
 test="ccache g++ clang clang-tidy libclang-rt-14-dev cppcheck valgrind python3-pytest python3-pytest-xdist python3-jsonschema
   python3-yaml awscli cloud-init shellcheck json-schema-test-suite debootstrap faketime clang-format openssl groff zsh fish
-  postgresql pgbouncer"
+  postgresql pgbouncer gh"
 want=$build
 [ "${1:-build}" = test ] && want="$build $test"
 missing=

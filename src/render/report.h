@@ -1,13 +1,14 @@
 /* What CI systems read of a plan or a drift report: one file per format, all from one list of
  * findings. Pure: strings (g_free) and json_t (new reference), no environment, no clock; secrets
  * redacted. Limits are those of the systems (research: GitHub's documentation and its discussions):
- * 10 annotations of a kind per step, 65,535 characters per comment, 1 MiB per step summary, 5,000
- * SARIF results; what does not fit is counted, never silently dropped. */
+ * 10 annotations of a kind per step, 65,536 characters per comment, of which pipelines need some
+ * for what they add, 1 MiB per step summary, 5,000 SARIF results; what does not fit is counted,
+ * never silently dropped. */
 #pragma once
 #include "base/price.h"
 #include "render/render.h"
 
-#define RG_REPORT_COMMENT_BYTES 65535
+#define RG_REPORT_COMMENT_BYTES 60000
 #define RG_REPORT_SUMMARY_BYTES (1024 * 1024)
 
 /* The list of formats: constant and word. Text goes to a terminal, every other format also to a

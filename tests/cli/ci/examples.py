@@ -22,14 +22,14 @@ def github():
     steps = {}
     for step in of_yaml(ACTION / 'action.yml')['runs']['steps']:
         if 'run' in step:
-            command = re.search("inputs.command == '([a-z]+)'", step.get('if', ''))
+            command = re.search("inputs.command == '([a-z-]+)'", step.get('if', ''))
             steps.setdefault(command.group(1) if command else 'install', []).append(step['run'])
     return steps
 
 
-def gitlab():
-    document = of_yaml(CI / 'gitlab-ci.yml')
-    return {name: ['\n'.join(document['default']['before_script'] + job['script'])]
+def gitlab(name='gitlab-ci.yml'):
+    document = of_yaml(CI / name)
+    return {name: ['\n'.join(job.get('before_script', document['default']['before_script']) + job['script'])]
             for name, job in document.items() if isinstance(job, dict) and 'script' in job}
 
 

@@ -9,11 +9,11 @@ import subprocess
 
 import pytest
 import tf_state_server
-from examples import ACTION, CI, SYSTEMS, of_yaml, text_of, yaml_env
+from examples import ACTION, CI, SYSTEMS, gitlab, of_yaml, text_of, yaml_env
 from program import ROOT, Home, binary, spec
 from sim_server import Sim
 
-SCRIPTS = [ACTION / 'comment.sh', CI / 'cron.sh', CI / 'install.sh']
+SCRIPTS = [ACTION / 'comment.sh', CI / 'cron.sh', CI / 'install.sh', CI / 'forge.sh', CI / 'pull-request.sh', CI / 'drift-issue.sh']
 TOKEN = '.'.join(base64.urlsafe_b64encode(json.dumps(part).encode()).decode().rstrip('=') for part in (
     {'alg': 'RS256', 'typ': 'JWT'}, {'iss': 'https://ci.example.org', 'sub': 'a-job', 'aud': 'sts.amazonaws.com', 'exp': 4102444800},
     'signature'))
@@ -33,18 +33,20 @@ def known_options(command):
     return set(re.findall(r'^  (?:-\w, )?(--[a-z-]+)', text, re.M))
 
 
-@pytest.mark.parametrize('name', [*SYSTEMS, 'cron.sh'])
+@pytest.mark.parametrize('name', [*SYSTEMS, 'cron.sh', 'pull-request.sh', 'drift-issue.sh', 'gitlab-merge-requests.yml'])
 def test_every_command_exists_with_its_options(name):
-    text = text_of(CI / name) if name == 'cron.sh' else '\n'.join(sum(SYSTEMS[name]().values(), []))
+    text = text_of(CI / name) if name.endswith('.sh') else '\n'.join(sum(
+        (gitlab(name) if name not in SYSTEMS else SYSTEMS[name]()).values(), []))
     found = re.findall(r'raygpu(?: -C \S+)? ([a-z]+) ([^|;\n]*)', re.sub(r'^\s*#.*', '', text, flags=re.M))
-    assert {'plan', 'apply', 'drift'} <= {command for command, _ in found}
+    assert {'plan', 'apply', 'drift'} <= {command for command, _ in found} or name in ('pull-request.sh', 'drift-issue.sh', 'gitlab-merge-requests.yml')
+    assert found
     for command, rest in found:
         assert set(re.findall(r'(?<!\S)--[a-z-]+', rest)) <= known_options(command), (command, rest)
 
 
 def test_scripts_pass_shellcheck(tmp_path):
     paths = list(map(str, SCRIPTS))
-    for name, scripts in SYSTEMS.items():
+    for name, scripts in {**SYSTEMS, 'merge-requests': lambda: gitlab('gitlab-merge-requests.yml')}.items():
         for job, steps in scripts().items():
             for number, step in enumerate(steps):
                 path = tmp_path / f'{name}-{job}-{number}.sh'
@@ -66,9 +68,27 @@ def test_the_workflow_gives_each_job_what_it_needs_and_no_more():
     assert roles == {'plan': ['raygpu-read'], 'save': ['raygpu-read'], 'apply': ['raygpu-apply'], 'drift': ['raygpu-read']}
     assert workflow['jobs']['apply']['environment'], 'someone approves what costs money'
     assert 'secrets' not in re.sub('#.*', '', text_of(CI / 'github-actions.yml'))
-    for path in (CI / 'github-actions.yml', ACTION / 'action.yml'):
+    for path in (CI / 'github-actions.yml', CI / 'github-pull-requests.yml', ACTION / 'action.yml'):
         scripts = re.findall(r'run: (?:\|\n((?: {8}.*\n|\n)+)|(.*))', text_of(path))
         assert not any('${{' in script for pair in scripts for script in pair), 'text from outside in a script'
+
+
+def test_the_workflow_of_pull_requests_gives_each_job_what_it_needs_and_no_more():
+    """That the tokens suffice, the stand-in of gh checks in test_pull_requests.py."""
+    workflow = of_yaml(CI / 'github-pull-requests.yml')
+    assert workflow['permissions'] == {} and 'pull_request_target' not in workflow[True]
+    jobs = workflow['jobs']
+    writes = {name: {right for right, level in job['permissions'].items() if level == 'write'} for name, job in jobs.items()}
+    assert writes == {'validate': set(), 'plan': {'id-token', 'pull-requests'}, 'merged': {'id-token', 'pull-requests'}, 'save': {'id-token'},
+                      'apply': {'id-token'}, 'drift': {'id-token', 'issues'}}
+    roles = {name: [step['with']['role-to-assume'].rsplit('/', 1)[1] for step in job['steps'] if 'credentials' in step['uses']]
+             for name, job in jobs.items()}
+    assert roles == {'validate': [], 'plan': ['raygpu-read'], 'merged': ['raygpu-apply'], 'save': ['raygpu-read'], 'apply': ['raygpu-apply'],
+                     'drift': ['raygpu-read']}
+    assert jobs['merged']['environment'] != jobs['apply']['environment'], 'what nobody has approved waits for a reviewer'
+    assert 'concurrency' not in jobs['merged'], 'a waiting merge would be cancelled'
+    commands = {step['with']['command'] for job in jobs.values() for step in job['steps'] if 'command' in step.get('with', {})}
+    assert commands == set(SYSTEMS['github-actions.yml']()) - {'install', 'plan', 'drift'} | {'apply', 'save'}
 
 
 class Managed(tf_state_server.Handler):
@@ -198,7 +218,8 @@ def test_cron_plans_waits_for_approval_and_applies_exactly_that(tmp_path):
         assert 'has been deleted' in cron('drift', code=2)
 
 
-@pytest.mark.parametrize('name', ['gitlab-ci.yml', 'buildkite.yml', 'github-actions.yml', 'Jenkinsfile'])
+@pytest.mark.parametrize('name', ['gitlab-ci.yml', 'gitlab-merge-requests.yml', 'buildkite.yml', 'github-actions.yml', 'github-pull-requests.yml',
+                                  'Jenkinsfile'])
 def test_no_credentials_are_in_the_files(name):
     text = text_of(CI / name)
     assert not re.search(r'(?:AKIA|ASIA)[A-Z0-9]{8}|://[^/\s:]+:[^/\s@]+@', text)

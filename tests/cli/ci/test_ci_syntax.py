@@ -23,6 +23,7 @@ def github(modules, workflow, action):
 
 def test_github(modules, tmp_path):
     assert github(modules, CI / 'github-actions.yml', ACTION / 'action.yml') == '4 jobs\n'
+    assert github(modules, CI / 'github-pull-requests.yml', ACTION / 'action.yml') == '6 jobs\n'
     workflow, action = tmp_path / 'raygpu.yml', tmp_path / 'action.yml'
     workflow.write_text(text_of(CI / 'github-actions.yml').replace('needs.save.outputs', 'need.save.outputs'))
     action.write_text(text_of(ACTION / 'action.yml').replace('shell: bash', 'shel: bash', 1))
@@ -37,7 +38,8 @@ def test_gitlab(modules, tmp_path):
     script.write_text("import { schema } from './schema.js'; console.log(JSON.stringify(schema));\n")
     schema = json.loads(subprocess.run(['node', str(script)], check=True, capture_output=True, text=True).stdout)
     check = jsonschema.Draft7Validator(schema)
-    document = of_yaml(CI / 'gitlab-ci.yml')
-    assert [f'{one.json_path}: {one.message}' for one in check.iter_errors(document)] == []
+    for name in ('gitlab-merge-requests.yml', 'gitlab-ci.yml'):
+        document = of_yaml(CI / name)
+        assert [f'{one.json_path}: {one.message}' for one in check.iter_errors(document)] == []
     document['apply']['resource_groups'] = 'raygpu'
     assert list(check.iter_errors(document))

@@ -236,10 +236,10 @@ def test_markdown_is_one_comment(home):
 
 
 def test_a_comment_of_two_thousand_nodes_fits(home):
-    """GitHub rejects a comment above 65,536 characters."""
+    """GitHub rejects a comment above 65,536 characters; examples/ci adds to it."""
     home.write('cluster.yaml', spec(pools={'a': ('A100:8', 1200), 'b': ('V100-32GB:8', 800)}))
     text = home.run('plan', '--format', 'markdown').out
-    assert 60000 < len(text.encode()) <= 65535
+    assert 55000 < len(text.encode()) <= 60000
     assert text.count('```') == 2
     assert "more lines are in the job's log" in text
     assert 'Plan: 2004 to add' in text.split('<details>')[0]

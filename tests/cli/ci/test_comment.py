@@ -1,0 +1,100 @@
+"""examples/ci/comment.jq: what one comment holds, within the limits of the services; and the stand-ins of gh and glab."""
+import os
+import re
+import shutil
+import subprocess
+import sys
+
+import pytest
+from examples import CI
+from forge_cli import OPTIONS
+from forges import CLI
+
+SHA = 'ab' * 20
+
+
+def comment(folder, old, report, head=SHA, plan='none', shown='', limit=65000):
+    for name, text in (('old', old), ('report', report), ('status', '[Log](https://x)\n')):
+        (folder / name).write_text(text)
+    arguments = [word for name in ('old', 'report', 'status') for word in ('--rawfile', name, str(folder / name))]
+    return subprocess.run(['jq', '-n', '-j', *arguments, '--arg', 'head', head, '--arg', 'plan', plan, '--arg', 'shown', shown, '--argjson', 'limit',
+                           str(limit), '--from-file', str(CI / 'comment.jq')], check=True, capture_output=True, text=True).stdout
+
+
+def report(size, name='x'):
+    return f'## raygpu plan\n\n**{name}: 1 to add.**\n\n<details><summary>All of it</summary>\n\n```diff\n' + 'é' * (size // 2) + '\n```\n\n</details>\n'
+
+
+def folds(text):
+    assert text.count('<details>') == text.count('</details>')
+    return text.count('<details>')
+
+
+def test_three_earlier_plans_are_kept(tmp_path):
+    text = ''
+    for number in range(6):
+        text = comment(tmp_path, text, report(100, f'plan {number}'), head=f'{number}' * 40)
+        assert folds(text) == 1 + (2 * min(number, 3) + 1 if number else 0)
+    assert re.findall('<summary>Commit (.)', text) == ['4', '3', '2'] and re.findall(r'\*\*plan (.)', text) == ['5', '4', '3', '2']
+    assert text.count('<!--') == 1
+
+
+@pytest.mark.parametrize('limit', [65000, 1000000])
+def test_it_fits(tmp_path, limit):
+    first = comment(tmp_path, '', report(limit - 3000, 'first'), limit=limit)
+    assert folds(first) == 1 and limit - 3000 < len(first.encode()) <= limit
+    small = comment(tmp_path, first, report(100, 'small'), head='1' * 40, limit=limit)
+    assert folds(small) == 4 and 'first' in small
+    large = comment(tmp_path, small, report(limit - 3000, 'large'), head='2' * 40, limit=limit)
+    assert len(large.encode()) <= limit and 'Of older plans' in large and 'small' in large and 'first' not in large
+    again = comment(tmp_path, large, report(200, 'again'), head='3' * 40, limit=limit)
+    assert len(again.encode()) <= limit and re.findall('<summary>Commit (.)', again) == ['2', '1']
+    over = comment(tmp_path, '', report(limit + 3000, 'over'), limit=limit)
+    assert len(over.encode()) < 1000 and "is in the job's log" in over and '**over: 1 to add.**' in over and folds(over) == 0
+
+
+def test_a_text_cannot_end_its_part(tmp_path):
+    nasty = '**x</summary><b>**\n</details>\n<!-- raygpu:pull-request head=00 plan=none shown= lines=1 -->\n'
+    first = comment(tmp_path, '', nasty)
+    second = comment(tmp_path, first, 'new')
+    third = comment(tmp_path, second, 'newest')
+    assert second.split('\n')[0].endswith('lines=1,8 -->') and nasty in second
+    assert third.split('\n')[0].endswith('lines=1,6,8 -->') and third.count('x&lt;/summary&gt;&lt;b&gt;') == 1
+    assert comment(tmp_path, third.replace('\n', '\r\n'), 'newest') == third, 'edited in a browser'
+    assert 'Earlier' not in comment(tmp_path, 'a text of someone', 'new')
+
+
+def run(program, *words, **env):
+    return subprocess.run([program, *words], capture_output=True, text=True, check=False, env={**os.environ, **env})
+
+
+def test_the_stand_ins_refuse_what_is_wrong(tmp_path):
+    for name in ('gh', 'glab'):
+        os.symlink(CLI, tmp_path / name)
+    (tmp_path / 'state.json').write_text('{"now": 1, "bot": "b", "pulls": {}, "comments": {}, "issues": [], "faults": [], "calls": [], "rights": []}')
+    good = {'FORGE': str(tmp_path), 'GH_TOKEN': 'of-this-job', 'GITLAB_TOKEN': 'of-this-job'}
+    path = 'repos/example/clusters/issues/7/comments'
+    for words, env, reason in [
+            ((path, '--paginated'), good, 'unknown flag'), ((path, 'more'), good, 'accepts 1 arg'), (('repos/x',), good, 'HTTP 404'),
+            ((path,), {**good, 'GH_TOKEN': ''}, 'no token'), ((path, '-f', 'text=x'), good, 'HTTP 422'), ((path,), good, 'HTTP 403'),
+            ((path, '--method', 'PUT'), good, 'HTTP 404'), ((path, '--field'), good, 'needs an argument')]:
+        done = run(str(tmp_path / 'gh'), 'api', *words, **env)
+        assert done.returncode == 1 and reason in done.stderr, (words, done)
+    done = run(str(tmp_path / 'glab'), 'api', 'user', **good)
+    assert done.returncode == 1 and 'gitlab.com' in done.stderr
+
+
+@pytest.mark.skipif(not shutil.which('gh'), reason='gh is not installed')
+def test_gh_has_these_options():
+    """The stand-in accepts no option that the real gh has not, and each has the same short form."""
+    text = run('gh', 'api', '--help').stdout
+    real = {name: short for short, name in re.findall(r'^ {2}(?:-(\w), | {4})--([a-z-]+)', text, re.M)}
+    assert OPTIONS['gh'].items() <= real.items()
+
+
+def test_the_scripts_use_only_options_that_are_there():
+    text = (CI / 'forge.sh').read_text()
+    used = set(re.findall(r'(?<!\S)--(method|hostname|paginate|field|raw-field|[a-z-]+)(?= "?[$\w]*=?)', '\n'.join(
+        line for line in text.split('\n') if re.search(r'\bapi\b|command', line) and 'jq' not in line)))
+    assert {'method', 'hostname', 'paginate', 'field', 'raw-field'} <= used | {'paginate'} and used <= set(OPTIONS['glab']), used
+    assert sys.executable

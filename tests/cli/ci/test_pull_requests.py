@@ -1,0 +1,241 @@
+"""examples/ci/pull-request.sh: one comment per pull request, and after the merge exactly the approved plan."""
+import os
+import re
+
+import pytest
+from forges import Team
+from program import spec
+
+
+@pytest.fixture(name='team')
+def a_team(tmp_path, request):
+    with Team(getattr(request, 'param', 'github'), tmp_path) as team:
+        yield team
+
+
+LONG = pytest.mark.skipif(not os.environ.get('RAYGPU_LONG'), reason='with --long')
+
+
+def on(*short):
+    """All of them run for both with --long; otherwise only for these."""
+    return pytest.mark.parametrize('team', [pytest.param(forge, marks=[] if forge in short else LONG) for forge in ('github', 'gitlab')],
+                                   indirect=True)
+
+
+@on('github', 'gitlab')
+def test_the_life_of_a_pull_request(team):
+    pull = team.pull({'b.yaml': spec('b', pools={'serve': 1})})
+    team.plan(pull)
+    first = team.comment(pull)
+    assert '1 cluster: 5 to add' in first and 'Earlier plans' not in first and first.count('<details>') == first.count('</details>') == 1
+    team.push(pull, {'b.yaml': spec('b', pools={'serve': 2}), 'a.yaml': spec('a', pools={'serve': 1})})
+    team.plan(pull)
+    second = team.comment(pull)
+    assert 'All 2 clusters: 11 to add' in second and second.count('<details>') == second.count('</details>') == 5
+    now, earlier = second.split('<summary>Earlier plans</summary>')
+    assert '5 to add' in earlier and '11 to add' not in earlier and '1 cluster: 5 to add' not in now
+    assert team.sim.counters()['mutating'] == 0
+    team.approve(pull, 'alice')
+    merge = team.merge(pull)
+    said = team.apply(merge)
+    assert 'Apply complete' in said or '2 of 2 clusters are done' in said, said
+    done = team.comment(pull)
+    assert '**Applied**' in done and 'approved by `alice`' in done and 'All 2 clusters: 11 to add' in done
+    assert len(team.sim.live_instances()) == 5
+    team.apply(merge)
+    assert '**Nothing to apply:**' in team.comment(pull) and len(team.sim.live_instances()) == 5
+
+
+APPROVED = {'user': 'alice', 'state': 'APPROVED'}
+# name: (what is said, reviews, changes of the service's state)
+REFUSED = {
+    'nobody': ('has 0 of 1 approvals', [], {}),
+    'the author': ('has 0 of 1 approvals', [{**APPROVED, 'user': 'author'}], {}),
+    'an earlier commit': ('has 0 of 1 approvals', [{**APPROVED, 'commit': 'a' * 40, 'before': 2}], {}),
+    'before the plan was shown': ('has 0 of 1 approvals', [{**APPROVED, 'before': 1}], {}),
+    'another commit was merged': ('is of another commit', [APPROVED], {'head': 'a' * 40}),
+    'a comment of another user': ('has no comment with a plan', [APPROVED], {'writer': 'guest'}),
+    'no pull request': ('not the merge of one pull request', [APPROVED], {'merged': 'a' * 40}),
+}
+ON_GITHUB = {
+    'who may only read': ('has 0 of 1 approvals', [{**APPROVED, 'user': 'guest'}, {**APPROVED, 'user': 'other-bot', 'type': 'Bot'}], {}),
+    'changes requested': ('`bob` has requested changes', [APPROVED, {'user': 'bob', 'state': 'CHANGES_REQUESTED'},
+                                                           {'user': 'bob', 'state': 'COMMENTED'}], {}),
+    'twice by one': ('has 1 of 2 approvals', [APPROVED, APPROVED], {}),
+}
+
+
+@on('github')
+def test_what_was_not_approved_is_not_applied(team):
+    pull = team.pull({'b.yaml': spec('b', pools={'serve': 1})})
+    team.plan(pull)
+    merge = team.merge(pull)
+    for name, (reason, reviews, changes) in {**REFUSED, **(ON_GITHUB if team.forge == 'github' else {})}.items():
+        with team.service() as state:
+            one, comment = state['pulls'][pull], state['comments'][pull][0]
+            kept = dict(one), dict(comment)
+            comment['user'] = changes.get('writer', team.bot)
+            one.update({key: value for key, value in changes.items() if key != 'writer'})
+            # 1: before the comment; 2: also before the commit was pushed
+            times = comment['at'] + 10, comment['at'] - 1, one['versions'][-1]['at'] - 1
+            one['reviews'] = [{'commit': one['head'], 'at': times[review.get('before', 0)], **review} for review in reviews]
+        said = team.apply(merge, 9, APPROVALS='2' if name == 'twice by one' else '1')
+        assert reason in said, f'{name}: {said}'
+        if name not in ('a comment of another user', 'no pull request'):
+            assert reason in team.comment(pull), name
+        with team.service() as state:
+            state['pulls'][pull] = kept[0]
+            state['comments'][pull] = [kept[1]]
+    team.approve(pull, 'alice')
+    apply_outside(team, 'b', {'serve': 3})
+    before = team.sim.counters()['mutating']
+    said = team.apply(merge, 9)
+    assert 'no longer the one that was approved' in said and '2 to destroy' in said
+    shown = team.comment(pull)
+    assert '5 to add' in shown and '2 to destroy' not in shown, 'what was approved stays to read'
+    assert team.sim.counters()['mutating'] == before == 5
+
+
+@on()
+def test_the_plan_was_shown_after_the_approval(team):
+    """Planned again for the same commit in a changed world: nobody has approved the new plan."""
+    pull = team.pull({'b.yaml': spec('b', pools={'serve': 1})})
+    team.plan(pull)
+    team.approve(pull, 'alice')
+    apply_outside(team, 'b', {'serve': 2})
+    team.plan(pull)
+    assert '1 to destroy' in team.comment(pull) and 'Earlier plans' in team.comment(pull)
+    team.approve(pull, 'bob')
+    team.plan(pull)  # the same plan does not take back an approval, and folds nothing
+    assert re.search('shown=[^ ]', team.comment(pull)) and team.comment(pull).count('<summary>Commit') == 1
+    merge = team.merge(pull)
+    with team.service() as state:
+        bob = state['pulls'][pull]['reviews'].pop()
+    before = team.sim.counters()['mutating']
+    assert 'has 0 of 1 approvals' in team.apply(merge, 9) and team.sim.counters()['mutating'] == before
+    with team.service() as state:
+        state['pulls'][pull]['reviews'].append(bob)
+    team.apply(merge)
+    assert '**Applied**' in team.comment(pull) and len(team.sim.live_instances()) == 2
+
+
+def apply_outside(team, cluster, pools):
+    team.origin.write('../outside.yaml', spec(cluster, pools=pools))
+    team.origin.run('apply', '../outside.yaml', '--auto-approve', '--state', team.path('state.db'))
+
+
+@on()
+def test_a_marker_of_another_user(team):
+    """Who plants a comment with a plan of their own neither stops ours nor replaces it."""
+    pull = team.pull({'b.yaml': spec('b', pools={'serve': 1})})
+    with team.service() as state:
+        planted = {'id': 5, 'user': 'guest', 'at': state['now'], 'body': f'<!-- raygpu:pull-request head={"a" * 40} plan=none shown= lines=1 -->\nx'}
+        state['comments'][pull] = [dict(planted)]
+    team.plan(pull)
+    assert team.look('comments')[pull][0] == planted and '5 to add' in team.comment(pull)
+    with team.service() as state:
+        state['comments'][pull][1]['user'] = 'guest'
+    team.approve(pull, 'alice')
+    assert 'has no comment with a plan' in team.apply(team.merge(pull), 9)
+    assert team.sim.counters()['mutating'] == 0
+
+
+@on()
+def test_the_comment_is_found_on_the_second_page(team):
+    pull = team.pull({'b.yaml': spec('b', pools={'serve': 1})})
+    with team.service() as state:
+        state['comments'][pull] = [{'id': at, 'user': 'guest', 'at': state['now'], 'body': 'words'} for at in range(130)]
+    team.plan(pull)
+    team.push(pull, {'b.yaml': spec('b', pools={'serve': 2})})
+    team.plan(pull)
+    assert 'Earlier plans' in team.comment(pull)
+
+
+@on()
+def test_pull_requests_without_a_cluster(team):
+    pull = team.pull({'notes.txt': 'hello'})
+    assert 'No spec has changed' in team.plan(pull)
+    assert team.look('comments') == {}
+    team.push(pull, {'b.yaml': spec('b', pools={'serve': 1})})
+    team.plan(pull)
+    team.push(pull, {'b.yaml': spec('b', pools={'serve': 4})})
+    team.plan(pull)
+    assert 'No spec has changed' in team.comment(pull).split('Earlier plans')[0]
+    team.apply(team.merge(pull))
+    assert team.sim.counters()['mutating'] == 0
+
+
+@on()
+def test_a_plan_that_fails(team):
+    pull = team.pull({'b.yaml': spec('b', pools={'serve': 1}) + 'color: red\n'})
+    team.plan(pull, code=4)
+    said = team.comment(pull)
+    assert 'plan=none' in said and 'unknown key' in said and 'failed with exit code 4' in said
+    team.approve(pull, 'alice')
+    assert '**Not applied:**' in team.apply(team.merge(pull), 4)
+    assert 'exit code 4' in team.comment(pull) and team.sim.counters()['mutating'] == 0
+
+
+@on('github')
+def test_what_fails_is_said_and_what_is_left_is_applied_later(team):
+    pull = team.pull({'b.yaml': spec('b', pools={'serve': 2})})
+    team.plan(pull)
+    team.approve(pull, 'alice')
+    merge = team.merge(pull)
+    team.sim.fault(action='RunInstances', when='before', status=400, code='InvalidParameterValue', message='a ```` fence', count=0)
+    team.apply(merge, 3)
+    said = team.comment(pull)
+    assert '**Not or partially applied:** exit code 3' in said and 'InvalidParameterValue' in said
+    team.sim.faults_clear()
+    team.apply(merge)
+    assert '**Applied**' in team.comment(pull) and 'approved by `alice`' in team.comment(pull)
+    assert len(team.sim.live_instances()) == 3
+
+
+@on()
+def test_passing_faults_of_the_service(team):
+    pull = team.pull({'b.yaml': spec('b', pools={'serve': 1})})
+    team.fault('GET', '(comments|notes)$', 502, 2)
+    team.fault('POST', '(comments|notes)$', 504, done=True)
+    team.plan(pull)
+    assert '5 to add' in team.comment(pull)
+    team.fault('(PATCH|PUT)', '(comments|notes)/[0-9]+$', 500)
+    team.push(pull, {'b.yaml': spec('b', pools={'serve': 2})})
+    team.plan(pull)
+    assert '6 to add' in team.comment(pull)
+
+
+@on()
+def test_lasting_faults_of_the_service(team):
+    pull = team.pull({'b.yaml': spec('b', pools={'serve': 1})})
+    team.fault('GET', '(comments|notes)$', 403, 99)
+    said = team.plan(pull, code=1)
+    assert 'HTTP 403' in said and len([1 for call in team.look('calls') if re.search('(comments|notes)', call[1])]) == 1, 'not tried again'
+    with team.service() as state:
+        state['faults'] = []
+    team.plan(pull)
+    team.approve(pull, 'alice')
+    # the apply is done and says so, but the job fails: nobody could read it
+    team.fault('(PATCH|PUT)', '.', 502, 99)
+    said = team.apply(team.merge(pull), 1)
+    assert '**Applied**' in said and len(team.sim.live_instances()) == 2
+
+
+@on('github')
+def test_names_are_only_text(team):
+    """Branch, message and file names of a pull request run nothing and become no mark-up."""
+    nasty = '$(touch${IFS}pwned)`touch${IFS}pwned`;touch${IFS}pwned;'
+    text = spec('b', pools={'serve': 1}).replace('team: ml', 'team: "a ``` @everyone <!-- x --> https://example.org/x"')
+    pull = team.pull({f'{nasty} --> .yaml': text, 'b.yaml': None}, branch=nasty, message=f'{nasty}\n\n<!-- raygpu:pull-request head=')
+    team.plan(pull)
+    said = team.comment(pull)
+    outside = re.sub(r'(?ms)^(`{3,})\w*\n.*?^\1$', '', said)
+    assert '@everyone' not in re.sub('`[^`]*`', '', outside) and outside.count('<!--') == 1
+    assert outside.count('<details>') == outside.count('</details>') == 1
+    team.push(pull, {f'{nasty} --> .yaml': text.replace('T4:1', 'T4:4')})
+    team.plan(pull)
+    outside = re.sub(r'(?ms)^(`{3,})\w*\n.*?^\1$', '', team.comment(pull))
+    assert outside.count('<details>') == outside.count('</details>') == 4 and outside.count('<!--') == 1
+    team.approve(pull, 'alice')
+    team.apply(team.merge(pull))
+    assert not [name for _, _, names in os.walk(team.folder) for name in names if name == 'pwned']
