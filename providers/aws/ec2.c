@@ -2,6 +2,7 @@
 #include "aws/credentials.h"
 #include "aws/form.h"
 #include "common/exchange.h"
+#include "common/open.h"
 #include <string.h>
 
 #define PAGES_MAX 100000
@@ -178,7 +179,8 @@ rgp_status ec2_send_waiting(
 				"%s waits: %s", request->action, reply->failure.message);
 			call->talk.host->log(call->talk.call, RGP_LOG_INFO, message);
 		}
-		backoff.deadline_s = start_s + code->limit_s;
+		backoff.deadline_s =
+			start_s + mod_open_wait_s(&call->talk, call->inst->endpoint, code->limit_s);
 		status = mod_backoff_wait(&call->talk, &backoff);
 		if (status != RGP_OK)
 			return status == RGP_CANCELED ? RGP_CANCELED : RGP_OK;

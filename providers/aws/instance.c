@@ -1,6 +1,7 @@
 /* The kind aws.instance: changing in place and terminating. */
 #include "aws/form.h"
 #include "aws/instance.h"
+#include "common/open.h"
 #include <string.h>
 
 static const Ec2Code state_codes[] = {
@@ -224,7 +225,8 @@ static rgp_status remove_items(const AwsCall *call, const json_t *items)
 	Removal removal = {
 		.call = call,
 		.items = json_array(),
-		.backoff = mod_backoff_start(&call->talk, UNKNOWN_WAIT_S),
+		.backoff = mod_backoff_start(&call->talk,
+			mod_open_wait_s(&call->talk, call->inst->endpoint, UNKNOWN_WAIT_S)),
 	};
 	size_t i;
 	json_t *item;

@@ -2,6 +2,7 @@
 #include "aws/efa.h"
 #include "aws/form.h"
 #include "aws/instance.h"
+#include "common/open.h"
 #include <string.h>
 
 #define SURVIVORS_WAIT_S 10
@@ -192,7 +193,9 @@ json_t *aws_instance_params(const AwsCall *call, const json_t *input)
  * because the list may lag, look until all members were seen or the time is over. */
 static rgp_status find_survivors(Batch *batch, const char *token)
 {
-	ModBackoff backoff = mod_backoff_start(&batch->call->talk, SURVIVORS_WAIT_S);
+	const AwsCall *call = batch->call;
+	ModBackoff backoff = mod_backoff_start(
+		&call->talk, mod_open_wait_s(&call->talk, call->inst->endpoint, SURVIVORS_WAIT_S));
 	rgp_status status;
 	do {
 		json_auto_t *params = json_object();

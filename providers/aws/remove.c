@@ -1,6 +1,7 @@
 /* Deletes resources that EC2 deletes one at a time. What others still use is pending: the host asks
  * again. */
 #include "aws/kinds.h"
+#include "common/open.h"
 
 static rgp_status delete_one(const AwsCall *call, const json_t *item, const Ec2Request *request,
 	const Ec2Code *busy, const Ec2Code *gone)
@@ -17,7 +18,8 @@ static rgp_status delete_one(const AwsCall *call, const json_t *item, const Ec2R
 		missing = ec2_match(&reply.failure, gone);
 		if (!missing)
 			break;
-		backoff.deadline_s = start_s + missing->limit_s;
+		backoff.deadline_s = start_s + mod_open_wait_s(&call->talk, call->inst->endpoint,
+						       missing->limit_s);
 		status = mod_backoff_wait(&call->talk, &backoff);
 		if (status == RGP_CANCELED)
 			return status;

@@ -103,7 +103,7 @@ def test_kinds_that_are_listed_together_need_pages_of_one_kind(tmp_path, install
 def test_aws_passes(tmp_path):
     with Sim('--boot-ms', '50', '--shutdown-ms', '50') as sim:
         told = check(tmp_path, os.path.join(BUILD, 'providers/aws.so'), '--region', 'us-east-1',
-                     '--type', 'm5.large', env=sim.env())
+                     '--type', 'm5.large', env={**sim.env(), 'RAYGPU_LOOPBACK_WAIT_S': '1'})
         assert ' 0 failed, 0 skipped\n' in told.out
         assert 'pass  create aws.instance, two in one call, the same token: the same resources\n' in told.out
         assert not sim.live_instances()
