@@ -46,18 +46,13 @@ static bool is_endpoint(const char *text)
 	       !g_uri_get_userinfo(uri) && !g_uri_get_query(uri) && !g_uri_get_fragment(uri);
 }
 
-static bool is_loopback(const char *host)
-{
-	return !g_ascii_strcasecmp(host, "localhost") || g_str_equal(host, "::1") ||
-	       (g_str_has_prefix(host, "127.") && g_hostname_is_ip_address(host));
-}
-
 /* Without TLS, anyone on the network path can read a session token: allowed only on this machine,
  * or if the environment permits it. */
 static bool may_be_plain(const AwsChain *chain, const char *text)
 {
 	g_autoptr(GUri) uri = g_uri_parse(text, G_URI_FLAGS_NONE, NULL);
-	if (g_str_equal(g_uri_get_scheme(uri), "https") || is_loopback(g_uri_get_host(uri)))
+	if (g_str_equal(g_uri_get_scheme(uri), "https") ||
+		mod_open_is_loopback(g_uri_get_host(uri)))
 		return true;
 	return mod_open_allows(&chain->call->talk, text);
 }
@@ -164,9 +159,20 @@ rgp_status aws_endpoint_find(const AwsChain *chain, const AwsService *service, c
 bool aws_endpoint_is_public(const char *url)
 {
 	g_autoptr(GUri) uri = g_uri_parse(url, G_URI_FLAGS_NONE, NULL);
-	for (size_t row = 0; uri && row < G_N_ELEMENTS(partitions); row++)
-		if (g_str_has_suffix(g_uri_get_host(uri), partitions[row].suffix) ||
-			g_str_has_suffix(g_uri_get_host(uri), partitions[row].dual))
+	g_autofree char *host = uri ? g_strconcat(".", g_uri_get_host(uri), NULL) : NULL;
+	for (size_t row = 0; host && row < G_N_ELEMENTS(partitions); row++) {
+		g_autofree char *suffix = g_strconcat(".", partitions[row].suffix, NULL);
+		g_autofree char *dual = g_strconcat(".", partitions[row].dual, NULL);
+		if (g_str_has_suffix(host, suffix) || g_str_has_suffix(host, dual))
 			return true;
+	}
 	return false;
+}
+
+bool aws_endpoint_is_trusted(const ModTalk *talk, const char *url)
+{
+	g_autoptr(GUri) uri = g_uri_parse(url, G_URI_FLAGS_NONE, NULL);
+	const char *host = uri ? g_uri_get_host(uri) : NULL;
+	return !host || mod_open_is_loopback(host) || aws_endpoint_is_public(url) ||
+	       mod_open_allows(talk, url);
 }

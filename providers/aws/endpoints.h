@@ -18,5 +18,8 @@ rgp_status aws_endpoint_find(const AwsChain *chain, const AwsService *service, c
 	char **endpoint, bool *named);
 /* The region that requests to a service with one endpoint a partition are signed for. */
 const char *aws_endpoint_global_region(const char *region);
+/* Whether an endpoint of a file in a repository may get signed requests: Amazon, this machine, or
+ * what RAYGPU_ALLOW_ENDPOINTS lists. */
+bool aws_endpoint_is_trusted(const ModTalk *talk, const char *url);
 /* Whether the host is one of Amazon's. */
 bool aws_endpoint_is_public(const char *url);

@@ -44,6 +44,14 @@ static rgp_status find_endpoint(const AwsCall *call, AwsStore *store)
 	rgp_status status = aws_endpoint_find(&chain, &s3, store->region, &endpoint, &named);
 	if (status != RGP_OK)
 		return status;
+	if (*store->setting && !aws_endpoint_is_trusted(&call->talk, store->setting)) {
+		g_free(endpoint);
+		mod_bucket_refuse(&call->talk, "add the URL to RAYGPU_ALLOW_ENDPOINTS to allow it",
+			g_strdup_printf("endpoint of the state's URL would get signed requests: "
+					"\"%s\"",
+				store->setting));
+		return RGP_FAIL;
+	}
 	g_free(store->endpoint);
 	store->endpoint = endpoint;
 	if (!store->path_named)

@@ -236,6 +236,18 @@ def test_errors_say_what_to_do(home, s3, url):
     assert 'free some disk space' in refused(1, command=apply)
 
 
+def test_who_gets_signed_requests(home, s3, url):
+    """A pull request can change the URL of raygpu.yaml: its endpoint must be Amazon's, or allowed."""
+    def told(endpoint, **env):
+        home.write('raygpu.yaml', f'state: "s3://bucket/prefix?region=us-east-1&endpoint={endpoint}"\n')
+        return words(home.run('plan', 'cluster.yaml', code=1, env={'RAYGPU_STATE': '', 'https_proxy': 'http://127.0.0.1:9', **env}))
+    refused = 'would get signed requests: "https://'
+    for elsewhere in ('https://minio.example', 'https://amazonaws.com.example', 'https://notamazonaws.com'):
+        assert refused in told(elsewhere) and 'RAYGPU_ALLOW_ENDPOINTS' in told(elsewhere)
+    assert 'could not be reached' in told('https://s3.eu-west-1.amazonaws.com')
+    assert 'could not be reached' in told('https://minio.example', RAYGPU_ALLOW_ENDPOINTS='https://minio.example/')
+
+
 REFUSALS = {'full': (507, 'XMinioStorageFull', 'free some disk space', 'state.unwritable'),
             'quota': (403, 'QuotaExceeded', 'free some space in the bucket', 'state.unwritable'),
             'denied': (403, 'AccessDenied', 's3:PutObject', 'state.denied'),
