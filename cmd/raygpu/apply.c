@@ -189,7 +189,7 @@ static int by_cluster(gconstpointer a, gconstpointer b)
 }
 
 /* In the order of the names, so that two runs never wait for each other. */
-static void lock_all(Context *context, const ApplyOptions *options, GPtrArray *turns)
+void turns_lock(Context *context, const ApplyOptions *options, GPtrArray *turns)
 {
 	g_autoptr(GPtrArray) ordered = g_ptr_array_copy(turns, NULL, NULL);
 	g_ptr_array_set_free_func(ordered, NULL);
@@ -198,7 +198,7 @@ static void lock_all(Context *context, const ApplyOptions *options, GPtrArray *t
 		turn_lock(context, options, ordered->pdata[i]);
 }
 
-static void plan_all(Context *context, const ApplyOptions *options, GPtrArray *turns)
+void turns_plan(Context *context, const ApplyOptions *options, GPtrArray *turns)
 {
 	for (guint i = 0; i < turns->len && !signals_came(NULL); i++) {
 		Turn *turn = turns->pdata[i];
@@ -250,7 +250,7 @@ static size_t count_ready(GPtrArray *turns)
 	return n;
 }
 
-static void execute_all(Context *context, const ApplyOptions *options, GPtrArray *turns)
+void turns_execute(Context *context, const ApplyOptions *options, GPtrArray *turns)
 {
 	size_t n = count_ready(turns), nth = 0;
 	for (guint i = 0; i < turns->len && !signals_came(NULL); i++) {
@@ -267,7 +267,7 @@ static void execute_all(Context *context, const ApplyOptions *options, GPtrArray
 }
 
 /* The result of all, and the worst exit code. */
-static int finish(Context *context, const ApplyOptions *options, GPtrArray *turns)
+int turns_finish(Context *context, const ApplyOptions *options, GPtrArray *turns)
 {
 	int code = rg_diags_exit_code(context->diags);
 	g_autofree RgApplied *items = g_new0(RgApplied, turns->len + 1);
@@ -307,8 +307,8 @@ static void apply_work(
 		return;
 	change_options_use(context, &options->change, options->destroy);
 	rg_store_set_canceled(context->store, signals_came, NULL);
-	lock_all(context, options, turns);
-	plan_all(context, options, turns);
+	turns_lock(context, options, turns);
+	turns_plan(context, options, turns);
 	if ((specs || context->cluster) && turns->len && !signals_came(NULL))
 		show_overview(context, options, turns, specs);
 	size_t ready = count_ready(turns);
@@ -316,7 +316,7 @@ static void apply_work(
 	bool approved = options->auto_approve || (!specs && !context->cluster);
 	if (ready && !approved && !signals_came(NULL) && !ask(context, options, ready))
 		return;
-	execute_all(context, options, turns);
+	turns_execute(context, options, turns);
 }
 
 static int parse_and_run(Context *context, bool destroy, int argc, char **argv)
@@ -384,7 +384,7 @@ static int parse_and_run(Context *context, bool destroy, int argc, char **argv)
 			g_autoptr(RgSpecs) specs = NULL;
 			if (find_turns(context, &options, argc, argv, turns, &specs))
 				apply_work(context, &options, turns, specs);
-			code = finish(context, &options, turns);
+			code = turns_finish(context, &options, turns);
 		}
 	}
 	change_options_clear(&options.change);

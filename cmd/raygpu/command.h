@@ -325,6 +325,7 @@ typedef struct {
 	gint wait_s;
 } CheckOptions;
 int providers_check(Context *context, const char *file, const CheckOptions *options);
+int cmd_reap(Context *context, int argc, char **argv);
 int cmd_show(Context *context, int argc, char **argv);
 int cmd_state(Context *context, int argc, char **argv);
 int cmd_validate(Context *context, int argc, char **argv);

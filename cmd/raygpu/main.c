@@ -75,6 +75,10 @@ static const Command commands[] = {
 		"SPEC is a file, or a folder of specs for one report over all clusters.", cmd_plan},
 	{"providers", "list | check FILE", "list provider modules, or test one", NULL,
 		cmd_providers},
+	{"reap", "[FOLDER | SPEC...]", "remove clusters and pools whose lease has ended",
+		"For a scheduled job. Without FOLDER: the specs in this folder. A cluster that is\n"
+		"only in the state is removed by its recorded lease. It does not ask.",
+		cmd_reap},
 	{"show", "[PLANFILE] | --merged SPEC", "show a saved plan, the state, or a merged spec",
 		NULL, cmd_show},
 	{"state",

@@ -21,9 +21,9 @@ int worst_exit_code(int a, int b)
 
 void tell_turn(Context *context, size_t i, size_t n, const char *cluster, const char *spec)
 {
-	g_autofree char *line =
-		g_strdup_printf("[%zu/%zu] %s%s%s%s\n", i + 1, n, cluster ? cluster : spec,
-			cluster ? " (" : "", cluster ? spec : "", cluster ? ")" : "");
+	g_autofree char *line = g_strdup_printf("[%zu/%zu] %s%s%s%s\n", i + 1, n,
+		cluster ? cluster : spec, cluster && spec ? " (" : "", cluster && spec ? spec : "",
+		cluster && spec ? ")" : "");
 	stream_cluster(context, cluster);
 	err_text(context, line);
 }

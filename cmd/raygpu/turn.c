@@ -22,6 +22,7 @@ void turn_free(Turn *turn)
 		return;
 	rg_pass_free(turn->pass);
 	rg_lock_release(turn->lock);
+	rg_ended_free(turn->ended);
 	rg_plan_free(turn->saved);
 	rg_diags_free(turn->diags);
 	json_decref(turn->refused);
@@ -114,9 +115,26 @@ static bool open_saved(Context *context, const ApplyOptions *options, Turn *turn
 	return false;
 }
 
+/* From the state alone, and nothing but what has ended. */
+static RgPass *plan_ended(Context *context, const Turn *turn)
+{
+	RgDiffOptions *diff = &context->session.diff;
+	g_autoptr(GPtrArray) targets = g_ptr_array_copy(turn->ended->addresses, NULL, NULL);
+	g_ptr_array_set_free_func(targets, NULL);
+	g_ptr_array_add(targets, NULL);
+	diff->targets = turn->ended->whole ? NULL : (char **)targets->pdata;
+	g_autoptr(RgPass) pass =
+		rg_pipeline_plan_recorded(&context->session, turn->cluster, turn->diags);
+	diff->targets = NULL;
+	bool covered = pass && rg_ended_covers(turn->ended, pass->plan, turn->diags);
+	return covered ? g_steal_pointer(&pass) : NULL;
+}
+
 static bool make_plan(Context *context, const ApplyOptions *options, Turn *turn)
 {
-	turn->pass = make_pass(context, turn->file, g_steal_pointer(&turn->pass), turn->diags);
+	turn->pass = turn->ended ? plan_ended(context, turn)
+				 : make_pass(context, turn->file, g_steal_pointer(&turn->pass),
+					   turn->diags);
 	if (options->several) {
 		const RgReport report = {.cluster = turn->cluster, .spec = turn->file};
 		g_autofree char *heading = rg_report_heading(&report, &context->out);

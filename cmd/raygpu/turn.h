@@ -1,6 +1,7 @@
-/* One cluster in an apply or destroy: from its lock to its result. Private to apply.c and turn.c,
- * main thread. It has its own diagnostics. */
+/* One cluster in an apply or destroy: from its lock to its result. Private to apply.c, reap.c and
+ * turn.c, main thread. It has its own diagnostics. */
 #pragma once
+#include "pipeline/lease.h"
 #include "stream.h"
 
 typedef struct {
@@ -23,6 +24,7 @@ typedef struct {
 	RgDiags *diags;
 	json_t *refused; /* array: RgApplyResult.tried of all places */
 	json_t *avoid;	 /* array: places that had no capacity (RgSession.avoid) */
+	RgEnded *ended;	 /* reap: only this, from the state alone; NULL: the spec or --cluster */
 	RgLock *lock;
 	RgPass *pass; /* set from the lock on if the spec had to be read for its name */
 	int code;
@@ -43,6 +45,12 @@ bool turn_is_ready(const Turn *turn);
 void turn_execute(Context *context, const ApplyOptions *options, Turn *turn);
 /* For turns with nothing to do. */
 void turn_keep(Context *context, const ApplyOptions *options, Turn *turn);
+/* apply.c: the steps over all turns. The locks, in the order of the clusters' names; the plans; the
+ * runs; the results, and the worst exit code. */
+void turns_lock(Context *context, const ApplyOptions *options, GPtrArray *turns);
+void turns_plan(Context *context, const ApplyOptions *options, GPtrArray *turns);
+void turns_execute(Context *context, const ApplyOptions *options, GPtrArray *turns);
+int turns_finish(Context *context, const ApplyOptions *options, GPtrArray *turns);
 /* hunt.c: "90s", "8h" or a time of day, "06:00"; false for anything else. */
 bool hunt_parse(const char *text, int64_t *capacity_ms);
 /* Rounds over all places of a cluster. */

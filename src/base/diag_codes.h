@@ -181,6 +181,10 @@
 	X("policy.image", 9)                                                                       \
 	X("budget.exceeded", 9)                                                                    \
 	X("budget.unknown", 9)                                                                     \
+	X("reap.extended", 1)                                                                      \
+	X("reap.protected", 9)                                                                     \
+	X("reap.shared", 1)                                                                        \
+	X("reap.spec-unreadable", 1)                                                               \
 	/* state */                                                                                \
 	X("state.unreadable", 1)                                                                   \
 	X("state.not-a-state", 1)                                                                  \

@@ -83,16 +83,35 @@ static bool lacks_secrets(const RgPass *pass, RgDiags *diags)
 	return sends && rg_snapshot_refuse_sealed(pass->snapshot, "the run", diags);
 }
 
+/* The next apply begins a new lease after `destroy`, but not after `reap`. A new reference. */
+static json_t *facts_of(const RgPlan *plan, const json_t *who)
+{
+	json_t *facts = json_incref(plan->facts);
+	if (!json_object_get(facts, "leases") ||
+		!g_str_equal(rg_json_str(who, "command", ""), "destroy"))
+		return facts;
+	json_t *copy = json_copy(facts), *leases, *pools, *lease;
+	const char *name;
+	json_decref(facts);
+	leases = json_deep_copy(json_object_get(copy, "leases"));
+	json_object_set_new(copy, "leases", leases);
+	json_object_set_new(json_object_get(leases, "cluster"), "destroyed", json_true());
+	pools = json_object_get(leases, "pools");
+	json_object_foreach (pools, name, lease)
+		json_object_set_new(lease, "destroyed", json_true());
+	return copy;
+}
+
 static char *run_begin(
 	RgSession *session, const RgPass *pass, const json_t *who, RgRun *run, RgDiags *diags)
 {
 	const RgPlan *plan = pass->plan;
-	json_auto_t *meta = meta_of(pass, who);
+	json_auto_t *meta = meta_of(pass, who), *facts = facts_of(plan, who);
 	const RgRunBegin begin = {.cluster = plan->cluster,
 		.provider = plan->provider,
 		.region = plan->region,
 		.config = plan->config,
-		.facts = plan->facts,
+		.facts = facts,
 		.meta = meta,
 		.account = pass->account};
 	char *lineage = NULL;
