@@ -294,8 +294,8 @@ int turns_finish(Context *context, const ApplyOptions *options, GPtrArray *turns
 	}
 	stream_cluster(context, turns->len == 1 ? ((const Turn *)turns->pdata[0])->cluster : NULL);
 	if (context->stream)
-		stream_last(context,
-			rg_message_applied(context->command->name, items, turns->len, code));
+		stream_last(context, rg_message_applied(options->destroy ? "destroy" : "apply",
+					     items, turns->len, code));
 	return code;
 }
 

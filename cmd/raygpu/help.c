@@ -16,6 +16,9 @@ static const struct {
 	{"drift", NULL, "  2  there is drift\n"},
 	{"import", NULL, "  5  the state is locked\n"},
 	{"plan", NULL, "  2  there are changes, with --detailed-exitcode\n"},
+	{"reap", NULL,
+		"  3  partially removed: run it again\n"
+		"  5  the state is locked\n"},
 	{"state", "mv", "  5  the state is locked\n"},
 	{"state", "orphans", "  2  there are orphans\n"},
 	{"state", "push",

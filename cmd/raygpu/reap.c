@@ -189,12 +189,18 @@ int cmd_reap(Context *context, int argc, char **argv)
 		{"lock-timeout", 0, 0, G_OPTION_ARG_INT, &options.apply.lock_timeout_s,
 			"seconds to wait for the state's lock (default 0)", "SECONDS"},
 		REF_ENTRY(context),
+		{"json-into", 0, 0, G_OPTION_ARG_FILENAME, &options.apply.json_into,
+			"also write what --json prints to FILE", "FILE"},
 		DETAIL_ENTRIES(context),
 		{NULL, 0, 0, 0, NULL, NULL, NULL},
 	};
 	int code = EXIT_FINE;
+	stream_want(context);
 	if (!options_parse(context, entries, &argc, &argv, 0, -1, &code))
 		return code;
+	g_autofree char *into = options.apply.json_into;
+	if (!stream_open(context, into))
+		return EXIT_ERROR;
 	if (!options_check(context, &options.apply))
 		return EXIT_USAGE;
 	g_autoptr(GPtrArray) turns = g_ptr_array_new_with_free_func(reap_release);

@@ -204,7 +204,8 @@ static json_t *empty_summary(const Context *context)
 	const char *name = context->command->name;
 	bool changes = g_str_equal(name, "apply") || g_str_equal(name, "destroy");
 	g_autofree char *text = g_strdup_printf("raygpu %s failed.", name);
-	json_t *message = rg_message_summary(changes ? name : "plan", text, &(RgSummary){0});
+	const char *operation = changes ? name : g_str_equal(name, "reap") ? "destroy" : "plan";
+	json_t *message = rg_message_summary(operation, text, &(RgSummary){0});
 	rg_message_set(message, "clusters", json_array());
 	return message;
 }

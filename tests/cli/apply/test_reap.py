@@ -7,6 +7,7 @@ import zlib
 
 import pytest
 
+import events
 from program import Home, spec
 from sim_server import Sim
 
@@ -178,12 +179,17 @@ def test_several_clusters_of_a_folder(sim, home):
     assert [len(live(sim, home, name)) for name in names] == [0, 3, 3]
 
 
-def test_json_has_the_result(sim, home):
+def test_the_stream_has_the_result(sim, home):
     write(home, '2w')
     apply(home)
     end(home)
-    lines = home.run('reap', '--json').out
-    assert home.name in lines and '"destroyed"' in lines and json.loads(lines.splitlines()[-1] if lines.startswith('{"') else lines)
+    for more, outcome, count in ((('--dry-run',), 'not-run', 0), ((), 'done', 6), ((), None, 0)):
+        messages = [json.loads(line) for line in home.run('reap', '--json', *more).out.splitlines()]
+        for message in messages:
+            events.schema().validate(message)
+        last = messages[-1]
+        assert last['raygpu']['command'] == 'reap' and last['raygpu']['exit_code'] == 0
+        assert last['changes']['remove'] == count and [c['outcome'] for c in last['raygpu']['clusters']] == ([outcome] if outcome else [])
     assert live(sim, home) == []
 
 

@@ -41,7 +41,7 @@ def test_help_of_an_unknown_word_names_the_nearest():
 def test_the_exit_codes_of_all_commands_stand_in_one_place():
     assert run('-h').count(COMMON) == 1
     own = {command for command in commands() if OWN in run(command, '-h')}
-    assert own == {'apply', 'destroy', 'drift', 'import', 'plan'}
+    assert own == {'apply', 'destroy', 'drift', 'import', 'plan', 'reap'}
     assert not any(COMMON in run(command, '-h') for command in commands())
     assert run('drift', '-h').endswith(OWN + '  2  there is drift\n')
     assert run('state', 'orphans', '-h').endswith(OWN + '  2  there are orphans\n')
