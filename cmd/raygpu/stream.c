@@ -108,10 +108,10 @@ void stream_put(Context *context, json_t *message)
 {
 	json_auto_t *owned = message;
 	Stream *stream = context->stream;
-	if (!stream || !message)
+	if (!stream || !owned)
 		return;
 	g_mutex_lock(&stream->lock);
-	write_message(stream, message);
+	write_message(stream, owned);
 	g_mutex_unlock(&stream->lock);
 }
 

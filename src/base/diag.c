@@ -252,27 +252,43 @@ void rg_diags_add_text(RgDiags *diags, const char *file, const char *text, size_
 	g_hash_table_replace(diags->texts, g_strdup(file), g_bytes_new(text, len));
 }
 
-char *rg_diags_dup_line(const RgDiags *diags, const char *file, unsigned line)
+/* The line without its end; *offset: where it begins in the file. NULL: there is none. */
+static const char *find_line(
+	const RgDiags *diags, const char *file, unsigned line, size_t *width, size_t *offset)
 {
 	GBytes *bytes = file ? g_hash_table_lookup(diags->texts, file) : NULL;
 	if (!bytes || line == 0)
 		return NULL;
 	size_t len;
-	const char *at = g_bytes_get_data(bytes, &len);
+	const char *text = g_bytes_get_data(bytes, &len), *at = text;
 	for (unsigned n = 1; len > 0; n++) {
 		const char *newline = memchr(at, '\n', len);
-		size_t width = newline ? (size_t)(newline - at) : len;
+		*width = newline ? (size_t)(newline - at) : len;
+		*offset = (size_t)(at - text);
 		if (n == line) {
-			if (width > 0 && at[width - 1] == '\r')
-				width--;
-			return g_strndup(at, width);
+			if (*width > 0 && at[*width - 1] == '\r')
+				(*width)--;
+			return at;
 		}
 		if (!newline)
 			return NULL;
 		at = newline + 1;
-		len -= width + 1;
+		len -= *width + 1;
 	}
 	return NULL;
+}
+
+char *rg_diags_dup_line(const RgDiags *diags, const char *file, unsigned line)
+{
+	size_t width, offset;
+	const char *at = find_line(diags, file, line, &width, &offset);
+	return at ? g_strndup(at, width) : NULL;
+}
+
+size_t rg_diags_line_offset(const RgDiags *diags, const char *file, unsigned line)
+{
+	size_t width, offset;
+	return find_line(diags, file, line, &width, &offset) ? offset : 0;
 }
 
 void rg_diags_clear(RgDiags *diags)

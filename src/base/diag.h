@@ -96,6 +96,8 @@ void rg_diags_reword(RgDiags *diags, const char *from, const char *to);
 void rg_diags_add_text(RgDiags *diags, const char *file, const char *text, size_t len);
 /* The line without its newline, or NULL if the text is not known; free with g_free. */
 char *rg_diags_dup_line(const RgDiags *diags, const char *file, unsigned line);
+/* Where it begins in the file, in bytes. */
+size_t rg_diags_line_offset(const RgDiags *diags, const char *file, unsigned line);
 
 /* The entry of `words` (NULL-ended) nearest to `word` by edit distance, or NULL if none is near. */
 const char *rg_nearest_word(const char *word, const char *const *words);

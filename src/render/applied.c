@@ -62,7 +62,7 @@ json_t *applied_row(const RgApplied *item)
 {
 	json_t *row = json_object();
 	rg_json_set_str(row, "cluster", item->cluster);
-	rg_json_set_str(row, "file", item->file);
+	message_set_name(row, "file", item->file);
 	rg_json_set_str(row, "outcome", item->outcome);
 	json_object_set_new(row, "exit_code", json_integer(item->exit_code));
 	rg_json_set_str(row, "run", item->run);

@@ -169,6 +169,34 @@ static void set_text(json_t *row, const char *key, const char *text)
 	rg_json_set_str(row, key, safe);
 }
 
+/* A column of the line in bytes. */
+static size_t bytes_before(const char *line, unsigned column)
+{
+	const char *at = line;
+	for (unsigned n = 1; n < column && *at; n++)
+		at = next_char(at);
+	return (size_t)(at - line);
+}
+
+static void set_size(json_t *object, const char *key, size_t n)
+{
+	json_object_set_new(object, key, json_integer((json_int_t)n));
+}
+
+/* What Terraform's programs use to mark the place: offsets in the file and in the line. */
+static void set_offsets(json_t *start, json_t *end, json_t *snippet, const char *line,
+	const RgDiags *diags, const RgSource *at, unsigned last)
+{
+	const char *shown = rg_json_str(snippet, "code", ""); /* secrets in it are redacted */
+	size_t before = rg_diags_line_offset(diags, at->file, at->line);
+	set_size(start, "byte", before + bytes_before(line, at->column));
+	set_size(end, "byte", before + bytes_before(line, last));
+	set_size(snippet, "highlight_start_offset", bytes_before(shown, at->column));
+	set_size(snippet, "highlight_end_offset", bytes_before(shown, last));
+	json_object_set_new(snippet, "context", json_null());
+	json_object_set_new(snippet, "values", json_array());
+}
+
 static void set_place(json_t *row, const RgDiags *diags, const RgSource *at)
 {
 	if (!at->file || !at->line || g_str_equal(at->file, RG_SOURCE_QUERY))
@@ -183,12 +211,14 @@ static void set_place(json_t *row, const RgDiags *diags, const RgSource *at)
 	json_object_set_new(range, "start", start);
 	json_object_set_new(range, "end", end);
 	json_object_set_new(row, "range", range);
-	g_autofree char *line = rg_diags_dup_line(diags, at->file, at->line);
-	if (!line)
+	g_autofree char *raw = rg_diags_dup_line(diags, at->file, at->line);
+	if (!raw)
 		return;
+	g_autofree char *line = g_utf8_make_valid(raw, -1);
 	json_t *snippet = json_object();
 	set_text(snippet, "code", line);
 	json_object_set_new(snippet, "start_line", json_integer(at->line));
+	set_offsets(start, end, snippet, line, diags, at, last);
 	json_object_set_new(row, "snippet", snippet);
 }
 

@@ -59,7 +59,7 @@ static json_t *row_of(const RgReport *report, bool drift)
 	Tally tally = {.accelerators = gpus};
 	const char *name = report_cluster(report);
 	rg_json_set_str(item, "cluster", g_str_equal(name, "?") ? NULL : name);
-	rg_json_set_str(item, "spec", report->spec);
+	message_set_name(item, "spec", report->spec);
 	rg_json_set_str(item, "status", status);
 	json_object_set_new(item, "exit_code", json_integer(report->exit_code));
 	tally_add(&tally, report);
@@ -108,6 +108,12 @@ static json_t *totals_json(const RgReports *reports, bool drift)
 	return totals;
 }
 
+static void append_name(json_t *list, const char *name)
+{
+	g_autofree char *valid = g_utf8_make_valid(name, -1);
+	json_array_append_new(list, json_string(valid));
+}
+
 /* What is about no particular cluster. */
 static void set_common(json_t *document, const RgReports *reports, bool drift)
 {
@@ -115,7 +121,7 @@ static void set_common(json_t *document, const RgReports *reports, bool drift)
 	json_object_set_new(document, "removed", removed_json(reports->removed));
 	json_t *list = json_array();
 	for (guint i = 0; reports->skipped && i < reports->skipped->len; i++)
-		json_array_append_new(list, json_string(reports->skipped->pdata[i]));
+		append_name(list, reports->skipped->pdata[i]);
 	json_object_set_new(document, "skipped", list);
 	json_object_set_new(document, "untouched", json_integer(reports->untouched));
 }
@@ -155,7 +161,7 @@ json_t *report_rows(const RgReports *reports)
 		if (report->drift)
 			json_object_set_new(row, "drift", drift_counts(report->drift));
 		if (report->saved)
-			rg_json_set_str(row, "saved", report->saved);
+			message_set_name(row, "saved", report->saved);
 		json_array_append_new(rows, row);
 	}
 	json_object_set_new(document, "clusters", rows);

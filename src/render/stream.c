@@ -20,6 +20,12 @@ json_t *message_new(const char *type, const char *level, const char *text)
 	return message;
 }
 
+void message_set_name(json_t *object, const char *key, const char *name)
+{
+	g_autofree char *valid = name ? g_utf8_make_valid(name, -1) : NULL;
+	rg_json_set_str(object, key, valid);
+}
+
 void rg_message_set(json_t *message, const char *key, json_t *value)
 {
 	json_object_set_new(json_object_get(message, "raygpu"), key, value);
@@ -107,19 +113,34 @@ static json_t *resource_json(const char *address, const char *kind)
 }
 
 /* Words of raygpu and of Terraform: planned, and of a hook. */
-static const struct {
+typedef struct {
 	const char *own, *planned, *hook;
-} actions[] = {
-	[RG_ACTION_NONE] = {"none", "noop", "noop"},
-	[RG_ACTION_CREATE] = {"create", "create", "create"},
-	[RG_ACTION_UPDATE] = {"update", "update", "update"},
-	[RG_ACTION_REPLACE] = {"replace", "replace", "replace"},
-	[RG_ACTION_DELETE] = {"delete", "delete", "delete"},
-	[RG_ACTION_RECORD] = {"record", "noop", "noop"},
-	[RG_ACTION_FORGET] = {"forget", "remove", "noop"},
-	[RG_ACTION_RELEASE] = {"release", "remove", "noop"},
-	[RG_ACTION_STOP] = {"stop", "noop", "noop"},
-};
+} Words;
+
+static Words words_of(RgAction action)
+{
+	switch (action) {
+	case RG_ACTION_CREATE:
+		return (Words){"create", "create", "create"};
+	case RG_ACTION_UPDATE:
+		return (Words){"update", "update", "update"};
+	case RG_ACTION_REPLACE:
+		return (Words){"replace", "replace", "replace"};
+	case RG_ACTION_DELETE:
+		return (Words){"delete", "delete", "delete"};
+	case RG_ACTION_RECORD:
+		return (Words){"record", "noop", "noop"};
+	case RG_ACTION_FORGET:
+		return (Words){"forget", "remove", "noop"};
+	case RG_ACTION_RELEASE:
+		return (Words){"release", "remove", "noop"};
+	case RG_ACTION_STOP:
+		return (Words){"stop", "noop", "noop"};
+	case RG_ACTION_NONE:
+		break;
+	}
+	return (Words){"none", "noop", "noop"};
+}
 
 static json_t *change_message(const char *type, const char *text, const char *address,
 	const char *kind, const char *action, const char *reason)
@@ -135,7 +156,7 @@ static json_t *change_message(const char *type, const char *text, const char *ad
 
 static void set_change(json_t *message, const RgPlanChange *change)
 {
-	set_own_text(message, "action", actions[change->action].own);
+	set_own_text(message, "action", words_of(change->action).own);
 	set_own_text(message, "pool", rg_plan_change_pool(change));
 	set_own_text(message, "id", change->id);
 }
@@ -157,9 +178,9 @@ json_t *rg_message_planned(const RgPlanChange *change)
 	bool imports = change->action == RG_ACTION_NONE; /* and nothing else */
 	const char *imported = rg_json_str(change->import, "id", NULL);
 	g_autofree char *text = g_strdup_printf("%s: Plan to %s", change->address,
-		imports ? "import" : actions[change->action].own);
+		imports ? "import" : words_of(change->action).own);
 	json_t *message = change_message("planned_change", text, change->address, change->kind,
-		imports ? "import" : actions[change->action].planned, reason_of(change));
+		imports ? "import" : words_of(change->action).planned, reason_of(change));
 	set_change(message, change);
 	if (imports)
 		set_own_text(message, "action", "import");
@@ -215,7 +236,7 @@ static json_t *hook_json(const RgEvent *event, bool with_id, bool timed)
 {
 	json_t *hook = json_object();
 	json_object_set_new(hook, "resource", resource_json(event->address, NULL));
-	rg_json_set_str(hook, "action", actions[event->action].hook);
+	rg_json_set_str(hook, "action", words_of(event->action).hook);
 	if (with_id && event->id) {
 		rg_json_set_str(hook, "id_key", "id");
 		rg_json_set_str(hook, "id_value", event->id);
@@ -288,7 +309,7 @@ json_t *rg_message_event(const RgEvent *event)
 	else
 		set_own_text(message, "address", event->address);
 	if (event->address)
-		set_own_text(message, "action", actions[event->action].own);
+		set_own_text(message, "action", words_of(event->action).own);
 	set_own_text(message, "pool", event->pool);
 	if (event->type == RG_EVENT_STILL)
 		set_own_text(message, "waits_for", event->text);

@@ -38,7 +38,7 @@ class Run:
         self.waited = 0  # the longest that was reported of one resource
         self.summaries = {}  # by operation
         self.outputs = {}
-        self.problems = []
+        self.problems, self.marked = [], []
         self.others = []  # messages that it can only show
 
     def version(self, message):
@@ -100,8 +100,11 @@ class Run:
             assert (count(at['start']['line']), count(at['start']['column'])) <= (
                 count(at['end']['line']), count(at['end']['column']))
         if found.get('snippet'):
-            text(found['snippet']['code'])
-            count(found['snippet']['start_line'])
+            snippet = found['snippet']
+            marked = text(snippet['code']).encode()[count(snippet['highlight_start_offset']):count(snippet['highlight_end_offset'])]
+            self.marked.append(marked.decode())
+            assert count(snippet['start_line']) <= at['start']['line'] and snippet['context'] in (None, text(snippet['context'] or ''))
+            assert count(at['end']['byte']) - count(at['start']['byte']) == len(marked)
         text(found['detail'])
         self.problems.append((found['severity'], text(found['summary']), at and at['start']['line']))
 

@@ -22,6 +22,7 @@ def test_a_program_for_terraform_reads_terraforms_stream():
     assert run.summaries == {'plan': {'add': 3, 'change': 1, 'remove': 1}, 'apply': {'add': 2, 'change': 1, 'remove': 1}}
     assert run.failed == [('aws_instance.serve[1]', 'create')] and run.waited == 14 and run.ids['aws_instance.head'] == 'i-2'
     assert run.outputs == {'head_address': '10.0.0.7', 'ids': ['i-2', 'i-3']}
+    assert run.marked == ['old = 1'[:5]]
     assert [p[0] for p in run.problems] == ['warning', 'error'] and len(run.others) == 2
 
 
@@ -68,11 +69,13 @@ def test_it_reads_what_failed(sim, home):
 
 
 def test_a_bad_spec_is_a_diagnostic_with_its_place(home):
-    home.write('cluster.yaml', spec().replace('nodes: 1', 'nodes: none'))
+    home.write('cluster.yaml', '# für alle\n' + spec().replace('nodes: 1', 'nodes: none'))
     for command in ('plan', 'apply', 'drift', 'destroy'):
         result = home.run(command, '--json', code=4)
         run = terraform_reader.read(result.out)
-        assert run.problems[0][0] == 'error' and run.problems[0][2] == 7
+        assert run.problems[0][0] == 'error' and run.problems[0][2] == 8 and run.marked[0] == 'none'
+        told = result.told()[0]['range']
+        assert home.read('cluster.yaml').encode()[told['start']['byte']:told['end']['byte']] == b'none'
         assert result.told()[0]['code'].startswith('spec.') and result.err == ''
         assert result.summary()['command'] == command
 
