@@ -201,8 +201,8 @@ bool once_has_pool(const RgSnapshot *snapshot, const char *pool);
 const RgSpecRemoved *pass_find_removed(const RgPass *pass, const char *pool);
 /* RgRelease of all of them. */
 GArray *pass_releases(const RgPass *pass);
-/* False with plan.bad-removed if one of them is part of a resource. */
-bool pass_check_removed(const RgPass *pass, RgDiags *diags);
+/* False with plan.bad-removed if one of them cannot be forgotten. */
+bool pass_check_removed(const RgSession *session, const RgPass *pass, RgDiags *diags);
 /* plan.forgotten and plan.still-used, for a finished diff. */
 void pass_notice_removed(const RgPass *pass, RgDiags *diags);
 /* imports.c. The entries of `imports` that are not recorded yet -> pass->importing, and a note for

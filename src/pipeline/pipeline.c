@@ -349,7 +349,7 @@ bool rg_pass_settle(RgSession *session, RgPass *pass, RgDiags *diags)
 	return pass->snapshot && pass_settle(session, pass, diags) &&
 	       rg_pass_check_settings(session->providers, pass->cluster, diags) &&
 	       same_place(session->providers, pass->cluster, pass->snapshot, diags) &&
-	       (session->diff.looking || pass_check_removed(pass, diags)) &&
+	       (session->diff.looking || pass_check_removed(session, pass, diags)) &&
 	       (session->diff.destroy ||
 		       (pass_rename_pools(pass, diags) && pass_settle_leases(pass, diags) &&
 			       pass_find_imports(session, pass, diags)));

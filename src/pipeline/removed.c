@@ -26,33 +26,57 @@ GArray *pass_releases(const RgPass *pass)
 	return releases;
 }
 
-/* A resource that has nodes of other pools too cannot be forgotten for one of them. */
-static bool check_whole(const RgPass *pass, const RgResource *record, RgDiags *diags)
+static RgDiag *removed_refuse(const RgPass *pass, const RgResource *record,
+	const RgSpecRemoved *removed, RgDiags *diags, const char *why)
+{
+	RgDiag *diag = rg_diags_error(
+		diags, "plan.bad-removed", "pool %s cannot be forgotten: %s", removed->pool, why);
+	rg_diag_address(diag, record->address, NULL);
+	rg_diag_at(diag, rg_cluster_source(pass->cluster, removed->origin));
+	return rg_diag_hint(diag, "keep the pool in the spec, or have it destroyed with "
+				  "`destroy: true`");
+}
+
+/* Neither a part of a resource that stays can be forgotten, nor nodes that the module can't give
+ * up. NULL: it can. */
+static char *why_not(const RgSchema *schema, const RgResource *record, const char *pool)
+{
+	const RgKind *kind = rg_schema_kind(schema, record->kind);
+	if (g_strcmp0(record->group, pool) != 0)
+		return g_strdup_printf(
+			"it is part of %s, which has nodes of other pools too", record->address);
+	return kind && kind->node && !kind->removes_marks
+		       ? g_strdup_printf("nodes of kind %s cannot exist without their cluster, or "
+					 "cannot lose their ownership tags",
+				 kind->name)
+		       : NULL;
+}
+
+static bool check_record(
+	const RgPass *pass, const RgSchema *schema, const RgResource *record, RgDiags *diags)
 {
 	for (size_t i = 0; i < rg_nodes_pools(record, NULL); i++) {
 		const char *pool = rg_nodes_get(record, i).pool;
 		const RgSpecRemoved *removed = pass_find_removed(pass, pool);
-		if (!removed || g_strcmp0(record->group, pool) == 0)
+		g_autofree char *why = removed ? why_not(schema, record, pool) : NULL;
+		if (!why)
 			continue;
-		RgDiag *diag = rg_diags_error(diags, "plan.bad-removed",
-			"pool %s cannot be forgotten: it is part of %s, which has nodes of other "
-			"pools too",
-			pool, record->address);
-		rg_diag_address(diag, record->address, NULL);
-		rg_diag_at(diag, rg_cluster_source(pass->cluster, removed->origin));
-		rg_diag_hint(diag, "keep the pool in the spec, or remove the entry: the pool is "
-				   "then removed from it");
+		removed_refuse(pass, record, removed, diags, why);
 		return false;
 	}
 	return true;
 }
 
-bool pass_check_removed(const RgPass *pass, RgDiags *diags)
+bool pass_check_removed(const RgSession *session, const RgPass *pass, RgDiags *diags)
 {
 	const RgResourceSet *recorded = pass->snapshot->recorded;
-	bool ok = true;
-	for (size_t i = 0; pass->cluster && i < rg_resource_set_size(recorded); i++)
-		ok = check_whole(pass, rg_resource_set_get(recorded, i), diags) && ok;
+	if (!pass->cluster->removed->len)
+		return true;
+	const RgSchema *schema =
+		rg_provider_schema(session->providers, pass->cluster->provider.name, diags);
+	bool ok = schema != NULL;
+	for (size_t i = 0; schema && i < rg_resource_set_size(recorded); i++)
+		ok = check_record(pass, schema, rg_resource_set_get(recorded, i), diags) && ok;
 	return ok;
 }
 

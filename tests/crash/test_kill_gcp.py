@@ -3,18 +3,14 @@ gets the request, and after it committed and before raygpu gets the answer. The 
 no orphan, no second node for an address, also if Compute Engine forgets each requestId immediately.
 
 The default run samples the instants, --long (RAYGPU_LONG) takes all of them; RAYGPU_KILL_STEP overrides it."""
-import http.client
-import http.server
 import os
 import shutil
-import subprocess
 import sys
-import threading
-import urllib.parse
 
 import pytest
 
 sys.path[:0] = [os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), folder) for folder in ('cli', 'cli/gcp')]
+from cut import Cut  # noqa: E402
 from gce_server import PROJECT, Gce  # noqa: E402
 from program import Home  # noqa: E402
 
@@ -28,98 +24,6 @@ pools:
   train: {{accelerators: "A100:1", nodes: {train}}}
   serve: {{accelerators: "T4:1", nodes: {serve}, market: spot}}
 """
-
-
-class Cut:
-    """A proxy that counts requests and kills its client at one of them. `at`: ('request', 3) or ('answer', 3); None
-    only counts."""
-
-    def __init__(self, gce, at=None):
-        self.target = urllib.parse.urlsplit(gce.url).netloc
-        self.at = at
-        self.client = None
-        self.started = threading.Event()
-        self.lock = threading.Lock()
-        self.count = 0
-
-    def number(self):
-        with self.lock:
-            self.count += 1
-            return self.count
-
-    def reached(self, what, number):
-        """True if the client was killed here."""
-        if self.at != (what, number):
-            return False
-        self.started.wait()
-        self.client.kill()
-        self.client.wait()
-        return True
-
-    def __enter__(self):
-        cut = self
-
-        class Handler(http.server.BaseHTTPRequestHandler):
-            protocol_version = 'HTTP/1.1'
-
-            def log_message(self, *_):  # pylint: disable=arguments-differ
-                pass
-
-            def forward(self):
-                body = self.rfile.read(int(self.headers.get('Content-Length') or 0))
-                number = cut.number()
-                if cut.reached('request', number):
-                    self.close_connection = True
-                    return
-                upstream = http.client.HTTPConnection(cut.target, timeout=150)
-                upstream.request(self.command, self.path, body, dict(self.headers))
-                reply = upstream.getresponse()
-                text = reply.read()
-                upstream.close()
-                if cut.reached('answer', number):
-                    self.close_connection = True
-                    return
-                self.send_response(reply.status)
-                for name in ('Content-Type', 'Metadata-Flavor'):
-                    if reply.headers.get(name):
-                        self.send_header(name, reply.headers[name])
-                self.send_header('Content-Length', str(len(text)))
-                self.end_headers()
-                self.wfile.write(text)
-
-            do_GET = do_POST = do_PATCH = do_DELETE = forward
-
-            def handle(self):
-                try:
-                    super().handle()
-                except OSError:  # of a client that was killed
-                    pass
-
-        class Server(http.server.ThreadingHTTPServer):
-            daemon_threads = True
-            request_queue_size = 64
-
-        self.server = Server(('127.0.0.1', 0), Handler)
-        threading.Thread(target=self.server.serve_forever, kwargs={'poll_interval': 0.02}, daemon=True).start()
-        self.url = f'http://127.0.0.1:{self.server.server_address[1]}'
-        return self
-
-    def __exit__(self, *_):
-        self.server.shutdown()
-        self.server.server_close()
-
-    def run(self, home, *arguments):
-        """Starts a command through this proxy; its exit code, negative if it was killed."""
-        env, home.env = home.env, {**home.env, **environment(self.url)}
-        self.client = home.start(*arguments)
-        home.env = env
-        self.started.set()
-        try:
-            self.client.communicate(timeout=120)
-        except subprocess.TimeoutExpired:
-            self.client.kill()
-            raise
-        return self.client.returncode
 
 
 def environment(url):
@@ -160,7 +64,7 @@ def check(gce, home, nodes=NODES):
 
 def requests_of(folder):
     """How many requests an apply makes that nothing interrupts."""
-    with new_cloud(None) as gce, Cut(gce) as cut:
+    with new_cloud(None) as gce, Cut(gce.url, environment) as cut:
         home = new_home(folder, gce)
         assert cut.run(home, 'apply', 'cluster.yaml', '--auto-approve', '--no-wait') == 0
         check(gce, home)
@@ -175,7 +79,7 @@ def test_kill_9_at_each_request(tmp_path, first, what, memory):
     assert last >= 12
     killed = 0
     for number in range(first if STEP > 1 else 1, last + 1, STEP):
-        with new_cloud(memory) as gce, Cut(gce, (what, number)) as cut:
+        with new_cloud(memory) as gce, Cut(gce.url, environment, (what, number)) as cut:
             home = new_home(tmp_path / str(number), gce)
             killed += cut.run(home, 'apply', 'cluster.yaml', '--auto-approve', '--no-wait') < 0
             result = home.apply(code=None)

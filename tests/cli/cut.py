@@ -1,0 +1,103 @@
+"""A proxy before a simulated cloud that kills its client at one of its requests: before the cloud gets it, or after
+the cloud committed it and before the client gets the answer.
+
+    with Cut(sim.url, lambda url: {'AWS_ENDPOINT_URL': url}, ('answer', 3)) as cut:
+        killed = cut.run(home, 'apply', '--auto-approve') < 0"""
+import http.client
+import http.server
+import subprocess
+import threading
+import urllib.parse
+
+
+class Cut:
+    """`environment`: of its URL, the variables that lead raygpu there. `at`: ('request', 3) or ('answer', 3); None only
+    counts. `count`: how many requests came."""
+
+    def __init__(self, url, environment, at=None):
+        self.target = urllib.parse.urlsplit(url).netloc
+        self.environment = environment
+        self.at = at
+        self.client = None
+        self.started = threading.Event()
+        self.lock = threading.Lock()
+        self.count = 0
+
+    def number(self):
+        with self.lock:
+            self.count += 1
+            return self.count
+
+    def reached(self, what, number):
+        """True if the client was killed here."""
+        if self.at != (what, number):
+            return False
+        self.started.wait()
+        self.client.kill()
+        self.client.wait()
+        return True
+
+    def __enter__(self):
+        cut = self
+
+        class Handler(http.server.BaseHTTPRequestHandler):
+            protocol_version = 'HTTP/1.1'
+
+            def log_message(self, *_):  # pylint: disable=arguments-differ
+                pass
+
+            def forward(self):
+                body = self.rfile.read(int(self.headers.get('Content-Length') or 0))
+                number = cut.number()
+                if cut.reached('request', number):
+                    self.close_connection = True
+                    return
+                upstream = http.client.HTTPConnection(cut.target, timeout=150)
+                upstream.request(self.command, self.path, body, dict(self.headers))
+                reply = upstream.getresponse()
+                text = reply.read()
+                upstream.close()
+                if cut.reached('answer', number):
+                    self.close_connection = True
+                    return
+                self.send_response(reply.status)
+                for name in ('Content-Type', 'Metadata-Flavor'):
+                    if reply.headers.get(name):
+                        self.send_header(name, reply.headers[name])
+                self.send_header('Content-Length', str(len(text)))
+                self.end_headers()
+                self.wfile.write(text)
+
+            do_GET = do_POST = do_PATCH = do_DELETE = forward
+
+            def handle(self):
+                try:
+                    super().handle()
+                except OSError:  # of a client that was killed
+                    pass
+
+        class Server(http.server.ThreadingHTTPServer):
+            daemon_threads = True
+            request_queue_size = 64
+
+        self.server = Server(('127.0.0.1', 0), Handler)
+        threading.Thread(target=self.server.serve_forever, kwargs={'poll_interval': 0.02}, daemon=True).start()
+        self.url = f'http://127.0.0.1:{self.server.server_address[1]}'
+        return self
+
+    def __exit__(self, *_):
+        self.server.shutdown()
+        self.server.server_close()
+
+    def run(self, home, *arguments):
+        """Starts a command through this proxy; its exit code, negative if it was killed."""
+        env, home.env = home.env, {**home.env, **self.environment(self.url)}
+        self.client = home.start(*arguments)
+        home.env = env
+        self.started.set()
+        try:
+            self.client.communicate(timeout=120)
+        except subprocess.TimeoutExpired:
+            self.client.kill()
+            raise
+        return self.client.returncode
