@@ -52,8 +52,9 @@ def test_a_placement_policy_goes_with_its_pool_and_keeps_its_marks(gce, home):
     assert '3 to forget' in plan.out and 'it keeps its ownership tags' in plan.out
     home.apply()
     assert len(old(gce)) == 2 and len(table(gce, 'resource_policies')) == 1
-    done = clean(home)
-    assert 'can be removed' not in done.err, 'the policy would be reported as unmanaged'
+    clean(home)
+    write(home, pool_of('', 1))
+    assert 'unmanaged' not in clean(home).err, 'policies are read only where a pool has one'
 
 
 def test_destroy_leaves_what_is_forgotten(gce, home):
