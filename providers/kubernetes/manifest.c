@@ -171,6 +171,7 @@ static void take_cluster(json_t *attributes, const json_t *object)
 	const json_t *spec = get(object, "spec"), *head = get(spec, "headGroupSpec");
 	const json_t *labels = get(get(object, "metadata"), "labels");
 	const char *service = mod_str(head, "serviceType");
+	set_text(attributes, "expires", note_of(object, KUBE_LEASE_NOTE));
 	json_t *others = json_object();
 	for (size_t i = 0; i < G_N_ELEMENTS(options); i++)
 		if (get(spec, options[i]))
@@ -193,13 +194,16 @@ static void take_cluster(json_t *attributes, const json_t *object)
 static json_t *metadata_of(const char *kind, const json_t *attributes)
 {
 	json_t *labels = or_empty(get(attributes, "labels"));
-	json_t *copy = json_copy(labels);
+	json_t *copy = json_copy(labels), *notes = NULL;
+	const char *expires = mod_str(attributes, "expires");
 	json_decref(labels);
 	if (g_str_equal(kind, KUBE_RAY_CLUSTER)) {
 		set_text(copy, KUBE_QUEUE_LABEL, mod_str(attributes, "queue"));
 		set_text(copy, KUBE_PRIORITY_LABEL, mod_str(attributes, "priority"));
+		notes = *expires ? json_pack("{s:s}", KUBE_LEASE_NOTE, expires) : NULL;
 	}
-	return json_pack("{s:s, s:o}", "name", mod_str(attributes, "object_name"), "labels", copy);
+	return json_pack("{s:s, s:o, s:o*}", "name", mod_str(attributes, "object_name"), "labels",
+		copy, "annotations", notes);
 }
 
 json_t *kube_object_to_api(const char *kind, const json_t *attributes)

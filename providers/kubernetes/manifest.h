@@ -8,6 +8,7 @@
 #define KUBE_TYPE_NOTE KUBE_MARK "instance-type"
 #define KUBE_MARKET_NOTE KUBE_MARK "market"
 #define KUBE_HASH_NOTE KUBE_MARK "template-hash"
+#define KUBE_LEASE_NOTE KUBE_MARK "expires"
 #define KUBE_QUEUE_LABEL "kueue.x-k8s.io/queue-name"
 #define KUBE_PRIORITY_LABEL "kueue.x-k8s.io/priority-class"
 

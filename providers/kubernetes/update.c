@@ -15,6 +15,10 @@ static json_t *body_of(
 	json_t *body = kube_manifest_of(kind, api, attributes);
 	json_object_del(json_object_get(body, "spec"), "workerGroupSpecs");
 	json_object_del(body, "stringData");
+	/* the lease is one of several annotations: without it the others stay */
+	json_t *metadata = json_object_get(body, "metadata");
+	if (g_str_equal(kind, KUBE_RAY_CLUSTER) && !json_object_get(metadata, "annotations"))
+		json_object_set_new(metadata, "annotations", json_object());
 	if (*uid) /* 409 if it is another object */
 		json_object_set_new(json_object_get(body, "metadata"), "uid", json_string(uid));
 	return body;
@@ -99,7 +103,8 @@ static json_t *parts_of(const json_t *object, const json_t *body)
 		if (strcmp(key, "metadata"))
 			json_object_set(parts, key, json_object_get(object, key));
 	json_object_set_new(parts, "metadata",
-		json_pack("{s:O*}", "labels", mod_at(object, "/metadata/labels")));
+		json_pack("{s:O*, s:O*}", "labels", mod_at(object, "/metadata/labels"),
+			"annotations", mod_at(object, "/metadata/annotations")));
 	return parts;
 }
 
