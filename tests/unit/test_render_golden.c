@@ -4,6 +4,7 @@
  * broken. */
 #include "../golden/golden.h"
 #include "render/report.h"
+#include "render/stream.h"
 #include <string.h>
 
 static bool update;
@@ -81,6 +82,34 @@ static void check_xml(const char *text)
 	g_assert_no_error(error);
 }
 
+static void check_message(json_t *owned)
+{
+	json_auto_t *message = owned;
+	if (!message)
+		return;
+	g_autofree char *text = rg_json_canonical(message);
+	g_assert_null(strstr(text, "hush"));
+	g_assert_nonnull(json_object_get(message, "raygpu"));
+	g_assert_cmpstr(rg_json_str(message, "@message", ""), !=, "");
+}
+
+static void check_stream(const RgReports *reports)
+{
+	check_message(rg_message_reports(reports));
+	for (size_t i = 0; i < reports->n; i++) {
+		const RgReport *report = &reports->items[i];
+		for (guint c = 0; report->plan && c < report->plan->changes->len; c++) {
+			check_message(rg_message_planned(report->plan->changes->pdata[c]));
+			check_message(rg_message_drifted(report->plan->changes->pdata[c]));
+		}
+		for (guint d = 0; report->drift && d < report->drift->items->len; d++)
+			check_message(rg_message_drift(report->drift->items->pdata[d]));
+		json_auto_t *rows = rg_render_diags_json(report->diags);
+		for (size_t r = 0; r < json_array_size(rows); r++)
+			check_message(rg_message_diag(json_array_get(rows, r)));
+	}
+}
+
 /* Whatever the names are: well-formed, within the limit, no secret, no command for GitHub's
  * runner. */
 static void check_reports(const RgReports *report)
@@ -108,6 +137,7 @@ static void check_reports(const RgReports *report)
 	g_assert_null(strstr(dumped, "\\u001B"));
 	json_auto_t *counts = rg_report_gitlab(report);
 	g_assert_cmpuint(json_object_size(counts), ==, 3);
+	check_stream(report);
 	json_auto_t *document = rg_report_json(report);
 	g_autofree char *whole = rg_json_canonical(document);
 	g_assert_null(strstr(whole, "hush"));

@@ -128,6 +128,64 @@ def test_several_clusters_are_one_stream(home):
     assert terraform_reader.read(done.out).summaries == {'plan': {'add': 10}, 'apply': {'add': 10}}
 
 
+def test_what_was_not_tried(sim, home):
+    home.write('cluster.yaml', spec())
+    sim.fault(action='CreateSecurityGroup', status=400, code='Odd', message='no', count=0)
+    result = home.run('apply', '--auto-approve', '--json', code=3)
+    blocked = {e['raygpu']['address']: e['raygpu']['failed'] for e in result.events('raygpu_blocked')}
+    assert set(blocked) == {'aws.network_interface.head', 'aws.instance.head', NODE}
+    assert blocked['aws.network_interface.head'] == 'aws.security_group.nodes'
+    assert result.summary()['clusters'][0]['counts']['blocked'] == 3
+    run = terraform_reader.read(result.out)
+    assert run.failed == [('aws.security_group.nodes', 'create')] and len(run.others) >= 3
+
+
+def test_a_wait_names_what_it_waits_for(sim, home):
+    home.write('cluster.yaml', spec())
+    home.apply()
+    sim.fault(action='DeleteSecurityGroup', status=400, code='DependencyViolation', message='in use', count=0)
+    process = home.start('destroy', '--auto-approve', '--json')
+    said, wait = [], None
+    while not wait:
+        said.append(process.stdout.readline())
+        message = json.loads(said[-1])
+        if message['type'] == 'apply_progress' and message['hook']['resource']['addr'] == 'aws.security_group.nodes':
+            wait = message
+    sim.faults_clear()
+    said.append(process.stdout.read())
+    assert process.wait() == 0
+    assert wait['hook']['action'] == 'delete' and wait['raygpu']['waits_for'] == 'in use'
+    assert terraform_reader.read(''.join(said)).summaries['destroy'] == {'remove': 5}
+
+
+def test_a_gang_that_cannot_be_completed(sim, home):
+    home.write('cluster.yaml', spec(pools={'serve': 3}, pool_extra=', gang: true'))
+    sim.knobs(capacity={'*': {'*': 2}})
+    result = home.run('apply', '--auto-approve', '--json', code=3)
+    sim.knobs(capacity={})
+    assert result.events('raygpu_gang')[0]['@level'] == 'warn' and 'gang' in result.events('raygpu_gang')[0]['@message']
+    assert result.events('raygpu_moved') and result.events('apply_errored')
+
+
+def test_a_retry_is_a_line_of_the_log(sim, home):
+    home.write('cluster.yaml', spec())
+    sim.fault(action='DescribeVpcs', status=503, code='RequestLimitExceeded', message='slow down', count=1, retry_after=1)
+    result = home.run('plan', '--json')
+    logged, = result.events('log')
+    assert logged['@message'].startswith('DescribeVpcs: status 503; trying again in ') and result.err == ''
+
+
+def test_a_name_that_is_not_utf_8(home):
+    name = os.fsdecode(b'cl\xff.yaml')
+    os.makedirs(home.path('c'))
+    with open(home.path(f'c/{name}'), 'w', encoding='utf-8') as f:
+        f.write(spec())
+    for command in (['plan', 'c'], ['plan', f'c/{name}'], ['apply', f'c/{name}', '--auto-approve'], ['drift', 'c', '--no-settle']):
+        result = home.run(*command, '--json', code=None)
+        row, = result.summary()['clusters']
+        assert 'c/cl\ufffd.yaml' in (row.get('spec'), row.get('file')), result
+
+
 # --- where it goes ------------------------------------------------------------------------------
 
 def without_times(text):
