@@ -294,8 +294,9 @@ static void add_cluster(KubeLowering *lowering, const json_t *head, json_t *grou
 			kube_lower_has_elastic(lowering), "options", kube_lower_options(lowering),
 			"groups", groups));
 	json_decref(pod);
-	if (*mod_str(head, "expires"))
-		json_object_set(attributes, "expires", json_object_get(head, "expires"));
+	if (*mod_str(lowering->fitted, "expires"))
+		json_object_set(
+			attributes, "expires", json_object_get(lowering->fitted, "expires"));
 	add_secret(lowering, json_object_get(json_object_get(head, "boot"), "token"), depends_on);
 	kube_lower_gpu_nodes(lowering, depends_on);
 	kube_lower_queue(lowering, attributes, depends_on);

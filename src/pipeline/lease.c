@@ -129,13 +129,27 @@ static void set_expiry(json_t *object, int64_t end_s)
 		rg_json_set_str(object, "expires", text);
 }
 
+/* A protected pool outlives its lease, and the head with it: `raygpu reap` reports them. */
+static bool is_kept(const RgCluster *cluster, const char *pool)
+{
+	bool head = g_str_equal(pool, "head"), kept = head && cluster->head->protect;
+	for (guint i = 0; i < cluster->pools->len; i++) {
+		const RgPool *one = cluster->pools->pdata[i];
+		kept |= one->protect && (head || g_str_equal(one->name, pool));
+	}
+	return kept;
+}
+
 void pass_set_expiries(const RgPass *pass, json_t *fitted)
 {
 	size_t i;
 	json_t *node;
 	set_expiry(fitted, rg_lease_end(pass->leases, NULL));
-	json_array_foreach (json_object_get(fitted, "nodes"), i, node)
-		set_expiry(node, rg_lease_end_of(pass->leases, rg_json_str(node, "pool", "")));
+	json_array_foreach (json_object_get(fitted, "nodes"), i, node) {
+		const char *pool = rg_json_str(node, "pool", "");
+		if (!is_kept(pass->cluster, pool))
+			set_expiry(node, rg_lease_end_of(pass->leases, pool));
+	}
 }
 
 /* ---- what a plan changes of them */

@@ -135,3 +135,13 @@ def test_spot_nodes_end_too(sim, home):
     sim.skip_to(END)
     assert states(sim) == ['terminated'] * 3
     assert {r['state'] for r in sim.world('us-east-1')['spot_requests']} == {'closed'}
+
+
+def test_a_protected_pool_and_its_head_stay(sim, home):
+    written = leased(END).replace('nodes: 2', 'nodes: 1, protect: true')
+    home.write('cluster.yaml', written.replace('pools:', 'pools:\n  other: {accelerators: "T4:1", nodes: 1}'))
+    home.apply()
+    assert {tags_of(i)['raygpu:pool']: tags_of(i).get('raygpu:expires') for i in nodes(sim).values()} == \
+        {'head': None, 'serve': None, 'other': text(END)}
+    sim.skip_to(END)
+    assert states(sim) == ['running', 'running', 'terminated']
