@@ -1,0 +1,86 @@
+"""Leases under a clock that the test sets, of raygpu and of the simulated EC2. Not in tests/cli, because libfaketime does not work with the
+sanitizers."""
+import os
+import sys
+
+import pytest
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), 'cli'))
+from program import Home, spec  # noqa: E402
+from sim_server import Sim, tags_of  # noqa: E402
+
+FAKE = '/usr/lib/x86_64-linux-gnu/faketime/libfaketime.so.1'
+HOUR, DAY = 3600, 86400
+
+
+@pytest.fixture(name='clock')
+def fixture_clock(tmp_path, monkeypatch):
+    """Sets how many seconds have passed since the beginning."""
+    if not os.path.exists(FAKE):
+        pytest.skip('Debian package faketime is not installed')
+    file = tmp_path / 'clock'
+
+    def set_clock(seconds):
+        new = tmp_path / 'clock.new'
+        new.write_text(f'+{seconds}\n')
+        new.rename(file)
+    set_clock(0)
+    for name, value in (('LD_PRELOAD', FAKE), ('FAKETIME_TIMESTAMP_FILE', str(file)), ('FAKETIME_NO_CACHE', '1'),
+                        ('FAKETIME_DONT_FAKE_MONOTONIC', '1'), ('DONT_FAKE_MONOTONIC', '1')):
+        monkeypatch.setenv(name, value)
+    return set_clock
+
+
+def leased(cluster, pool):
+    text = spec(pools={'a': 1, 'b': 1}, extra=f'expires: {cluster}\n')
+    return text.replace('nodes: 1', f'nodes: 1, expires: {pool}', 1)
+
+
+def running(sim):
+    return {tags_of(i)['raygpu:pool']: i['instanceId'] for i in sim.live_instances()}
+
+
+def test_leases_end_while_nobody_runs_anything(tmp_path, clock):
+    folder = tmp_path / 'home'
+    folder.mkdir()
+    with Sim('--boot-ms', '0', '--shutdown-ms', '0') as sim:
+        home = Home(folder, sim.env())
+        home.write('cluster.yaml', leased('20d', '72h'))
+        home.apply()
+        first = running(sim)
+        assert sorted(first) == ['a', 'b', 'head']
+        assert 'plan.lease' not in home.run('plan').err
+
+        clock(47 * HOUR)
+        assert 'plan.lease' not in home.run('plan').err, '25 hours before'
+        clock(49 * HOUR)
+        assert 'plan.lease-ends' in home.run('plan').err and 'plan.lease-ends' in home.run('drift').err, '23 hours before'
+        assert 'No lease has ended' in home.run('reap').out
+
+        home.write('cluster.yaml', leased('20d', '96h'))
+        home.apply()
+        clock(73 * HOUR)
+        assert running(sim) == first, 'extended in time'
+        assert 'No changes' in home.run('plan').out and 'No lease has ended' in home.run('reap').out
+
+        clock(97 * HOUR)
+        assert sorted(running(sim)) == ['b', 'head'], 'it ended itself'
+        assert 'No drift' in home.run('drift').out
+        assert 'plan.lease-ended' in home.run('plan', code=9).err, 'it is not created again'
+        home.run('reap')
+        assert 'aws.instance.a[0]' not in home.run('state', 'list').out
+        assert running(sim) == {k: v for k, v in first.items() if k != 'a'}, 'nothing else went'
+        assert 'No lease has ended' in home.run('reap').out
+
+        home.write('cluster.yaml', leased('20d', '240h'))
+        home.apply()
+        assert sorted(running(sim)) == ['a', 'b', 'head'] and running(sim)['b'] == first['b']
+
+        clock(21 * DAY)
+        os.unlink(home.path('cluster.yaml'))
+        assert not running(sim), 'they ended themselves'
+        home.run('reap')
+        assert home.run('state', 'list', '--cluster', 'research').out == ''
+        assert not [g for g in sim.world('us-east-1')['security_groups'] if g['groupName'] != 'default']
+        assert not sim.world('us-east-1')['network_interfaces']
+        assert 'No lease has ended' in home.run('reap').out
