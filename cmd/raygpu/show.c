@@ -1,4 +1,5 @@
 #include "command.h"
+#include "pipeline/lease.h"
 
 static int show_plan(Context *context, const ReportOptions *report, const char *path)
 {
@@ -41,11 +42,17 @@ static int show_state(Context *context, const ReportOptions *report)
 		rg_json_set_str(document, "cluster", cluster);
 		rg_json_set_str(document, "lineage", snapshot->lineage);
 		json_object_set_new(document, "serial", json_integer(snapshot->serial));
+		if (rg_snapshot_leases(snapshot))
+			json_object_set(
+				document, "leases", rg_json_unconst(rg_snapshot_leases(snapshot)));
 		out_json(document);
 	} else {
 		g_autofree char *text =
 			rg_render_state(cluster, snapshot->recorded, schema, &context->out);
+		g_autofree char *leases = rg_render_recorded_leases(
+			cluster, rg_snapshot_leases(snapshot), &context->out);
 		out_text(text);
+		out_text(leases);
 	}
 	return EXIT_FINE;
 }

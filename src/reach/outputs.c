@@ -1,3 +1,4 @@
+#include "base/clock.h"
 #include "reach/internal.h"
 #include "resource/nodes.h"
 
@@ -51,6 +52,25 @@ static json_t *local_url(const char *scheme, unsigned port)
 	return json_string(url);
 }
 
+static json_t *end_of(const json_t *lease)
+{
+	int64_t end_s = rg_json_int(lease, "ends_s", 0);
+	g_autofree char *end = rg_clock_format(end_s);
+	return end_s ? json_string(end) : json_null();
+}
+
+/* The ends that the last apply recorded, in UTC. */
+static void add_leases(json_t *outputs, const RgSnapshot *snapshot)
+{
+	const json_t *leases = json_object_get(snapshot->facts, "leases");
+	json_t *pools = json_object_get(leases, "pools"), *lease, *ends = json_object();
+	const char *pool;
+	json_object_foreach (pools, pool, lease)
+		json_object_set_new(ends, pool, end_of(lease));
+	json_object_set_new(outputs, "expires", end_of(json_object_get(leases, "cluster")));
+	json_object_set_new(outputs, "pool_expires", ends);
+}
+
 json_t *rg_reach_outputs(const RgSchema *schema, const RgSnapshot *snapshot)
 {
 	const RgResource *head = reach_head(schema, snapshot);
@@ -66,6 +86,7 @@ json_t *rg_reach_outputs(const RgSchema *schema, const RgSnapshot *snapshot)
 	/* the head serves both on its loopback interface or behind the token: `raygpu connect` */
 	json_object_set_new(outputs, "dashboard_url", local_url("http", RG_REACH_DASHBOARD));
 	json_object_set_new(outputs, "client_url", local_url("ray", RG_REACH_CLIENT));
+	add_leases(outputs, snapshot);
 	json_object_set_new(outputs, "node_ids", node_ids(schema, snapshot));
 	return outputs;
 }

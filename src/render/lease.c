@@ -50,3 +50,23 @@ void rg_render_leases(GString *text, const RgPlan *plan, const RgStyle *style)
 	}
 	g_string_append(text, renewed ? "\nNo node is replaced for it.\n\n" : "\n");
 }
+
+static void add_recorded(GString *text, const char *what, const char *name, const json_t *lease)
+{
+	g_autofree char *end = rg_clock_show(rg_json_int(lease, "ends_s", 0));
+	g_autofree char *whose = clean(name), *expires = clean(rg_json_str(lease, "expires", ""));
+	if (lease)
+		g_string_append_printf(text, "\n# the lease of %s %s ends %s (expires: %s)\n", what,
+			whose, end, expires);
+}
+
+char *rg_render_recorded_leases(const char *cluster, const json_t *leases, const RgStyle *style)
+{
+	GString *text = g_string_new(NULL);
+	json_t *pools = json_object_get(leases, "pools"), *lease;
+	const char *pool;
+	add_recorded(text, "cluster", cluster, json_object_get(leases, "cluster"));
+	json_object_foreach (pools, pool, lease)
+		add_recorded(text, "pool", pool, lease);
+	return text_finish(text, style);
+}

@@ -54,6 +54,8 @@ json_t *rg_render_drift_item(const RgDriftItem *item); /* one row of it */
 /* State: `show` without a plan, `state list`, `state show`. Sensitive values are never shown. */
 char *rg_render_state(const char *cluster, const RgResourceSet *recorded, const RgSchema *schema,
 	const RgStyle *style);
+/* The leases that are recorded (pipeline/lease.h), a comment line each; "" without any. */
+char *rg_render_recorded_leases(const char *cluster, const json_t *leases, const RgStyle *style);
 /* With the keys of `terraform show -json`, format 1.0. */
 json_t *rg_render_state_json(const RgResourceSet *recorded, const RgSchema *schema);
 char *rg_render_resource(const RgResource *resource, const RgSchema *schema, const RgStyle *style);

@@ -96,6 +96,26 @@ def test_a_date_is_the_beginning_of_its_day(home):
     assert f'cluster {home.name}: lease: ends 2099-12-01 00:00 UTC' in text and 'pool a: lease: ends 2099-11-30 17:00 UTC' in text
 
 
+def test_the_recorded_end_is_shown(home):
+    write(home, cluster='2099-12-01', pool='2099-11-30')
+    apply(home)
+    text = home.run('show').out
+    assert f'# the lease of cluster {home.name} ends 2099-12-01 00:00 UTC (expires: 2099-12-01)' in text
+    assert '# the lease of pool a ends 2099-11-30 00:00 UTC' in text
+    assert home.run('show', '--json').json()['leases'] == recorded(home)
+    outputs = home.run('output', '--json').json()
+    assert outputs['expires'] == '2099-12-01T00:00:00Z' and outputs['pool_expires'] == {'a': '2099-11-30T00:00:00Z'}
+    assert home.run('output', 'expires').out == '2099-12-01T00:00:00Z\n'
+
+
+def test_without_a_lease_nothing_is_shown(home):
+    write(home)
+    assert 'Leases:' not in home.run('plan').out
+    apply(home)
+    assert '# the lease' not in home.run('show').out and 'leases' not in home.run('show', '--json').json()
+    assert home.run('output', '--json').json()['expires'] is None
+
+
 def test_a_pool_cannot_outlive_the_head(home):
     write(home, cluster='96h', pool='2099-12-01')
     refused = home.run('plan', code=4)
