@@ -28,9 +28,8 @@ make_plans() {
   raygpu plan "${specs[@]}" --changed-since "$1" --out "$work/plans" --report "markdown=$work/report" --detailed-exitcode || code=$?
   sum=none
   if [ "$code" = 0 ] || [ "$code" = 2 ]; then
-    # everything of each plan but the commit, which a merge changes, and the number of calls that were made
     sum=$(find "$work/plans" -name '*.json' -print0 | sort -z |
-      xargs -0 --no-run-if-empty jq --compact-output --sort-keys 'del(.raygpu.git, .raygpu.budget)' | sha256sum | cut -d ' ' -f 1)
+      xargs -0 --no-run-if-empty jq --compact-output --sort-keys --from-file "$here/plan-sum.jq" | sha256sum | cut -d ' ' -f 1)
   fi
   if [ ! -s "$work/report" ]; then
     printf '## raygpu plan\n\n**The plan ended with exit code %s.** The reason is in the log of the job.\n' "$code" > "$work/report"

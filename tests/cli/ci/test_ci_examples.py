@@ -80,11 +80,11 @@ def test_the_workflow_of_pull_requests_gives_each_job_what_it_needs_and_no_more(
     jobs = workflow['jobs']
     writes = {name: {right for right, level in job['permissions'].items() if level == 'write'} for name, job in jobs.items()}
     assert writes == {'validate': set(), 'plan': {'id-token', 'pull-requests'}, 'merged': {'id-token', 'pull-requests'}, 'save': {'id-token'},
-                      'apply': {'id-token'}, 'drift': {'id-token', 'issues'}}
+                      'apply': {'id-token'}, 'drift': {'id-token', 'issues'}, 'reap': {'id-token'}}
     roles = {name: [step['with']['role-to-assume'].rsplit('/', 1)[1] for step in job['steps'] if 'credentials' in step['uses']]
              for name, job in jobs.items()}
     assert roles == {'validate': [], 'plan': ['raygpu-read'], 'merged': ['raygpu-apply'], 'save': ['raygpu-read'], 'apply': ['raygpu-apply'],
-                     'drift': ['raygpu-read']}
+                     'drift': ['raygpu-read'], 'reap': ['raygpu-apply']}
     assert jobs['merged']['environment'] != jobs['apply']['environment'], 'what nobody has approved waits for a reviewer'
     assert 'concurrency' not in jobs['merged'], 'a waiting merge would be cancelled'
     commands = {step['with']['command'] for job in jobs.values() for step in job['steps'] if 'command' in step.get('with', {})}

@@ -23,7 +23,7 @@ def github(modules, workflow, action):
 
 def test_github(modules, tmp_path):
     assert github(modules, CI / 'github-actions.yml', ACTION / 'action.yml') == '4 jobs\n'
-    assert github(modules, CI / 'github-pull-requests.yml', ACTION / 'action.yml') == '6 jobs\n'
+    assert github(modules, CI / 'github-pull-requests.yml', ACTION / 'action.yml') == '7 jobs\n'
     workflow, action = tmp_path / 'raygpu.yml', tmp_path / 'action.yml'
     workflow.write_text(text_of(CI / 'github-actions.yml').replace('needs.save.outputs', 'need.save.outputs'))
     action.write_text(text_of(ACTION / 'action.yml').replace('shell: bash', 'shel: bash', 1))

@@ -1,14 +1,16 @@
-"""examples/ci/comment.jq: what one comment holds, within the limits of the services; and the stand-ins of gh and glab."""
+"""examples/ci/comment.jq: what one comment holds, within the limits of the services; plan-sum.jq; and the stand-ins of gh and glab."""
+import json
 import os
 import re
 import shutil
 import subprocess
-import sys
 
 import pytest
 from examples import CI
 from forge_cli import OPTIONS
 from forges import CLI
+from program import Home, spec
+from sim_server import Sim
 
 SHA = 'ab' * 20
 
@@ -64,6 +66,36 @@ def test_a_text_cannot_end_its_part(tmp_path):
     assert 'Earlier' not in comment(tmp_path, 'a text of someone', 'new')
 
 
+def plan_sum(folder, text):
+    (folder / 'a.json').write_text(text)
+    return subprocess.run(['jq', '--compact-output', '--sort-keys', '--from-file', str(CI / 'plan-sum.jq'), str(folder / 'a.json')],
+                          check=True, capture_output=True, text=True).stdout
+
+
+def test_plans_that_do_the_same_are_the_same(tmp_path):
+    """The lease begins with the apply: a plan of a minute later ends a minute later, in its nodes, blobs and their names."""
+    with Sim('--boot-ms', '0') as sim:
+        home = Home(tmp_path, sim.env())
+        home.write('cluster.yaml', spec('a', pools={'serve': 1}) + 'expires: 36h\n')
+        home.run('plan', '--out', 'p.json')
+    text = home.read('p.json')
+    plan = json.loads(text)
+    end, began = plan['raygpu']['leases'][0]['after'], plan['raygpu']['facts']['leases']['cluster']
+    later = text.replace(end, '2099-01-01T00:00:00Z').replace(str(began['began_s']), '4070000000').replace(str(began['ends_s']), '4070908800')
+    for number, (name, blob) in enumerate(plan['blobs'].items()):
+        if end in json.dumps(blob):
+            later = later.replace(name, f'{number:064x}')
+    other = json.loads(later)
+    other['raygpu'].update(git={'commit': 'x'}, budget={}, capacity={**other['raygpu']['capacity'], 'data': 'later'})
+    assert plan_sum(tmp_path, json.dumps(other)) == plan_sum(tmp_path, text)
+    # nothing else may differ
+    assert plan_sum(tmp_path, text.replace('"expires": "36h"', '"expires": "48h"')) != plan_sum(tmp_path, text)
+    other['resource_changes'][-1]['address'] = 'aws.instance.other'
+    assert plan_sum(tmp_path, json.dumps(other)) != plan_sum(tmp_path, text)
+    fixed = text.replace('"expires": "36h"', f'"expires": "{end}"')
+    assert plan_sum(tmp_path, fixed) != plan_sum(tmp_path, later.replace('"expires": "36h"', f'"expires": "{end}"')), 'a date is a date'
+
+
 def run(program, *words, **env):
     return subprocess.run([program, *words], capture_output=True, text=True, check=False, env={**os.environ, **env})
 
@@ -90,11 +122,3 @@ def test_gh_has_these_options():
     text = run('gh', 'api', '--help').stdout
     real = {name: short for short, name in re.findall(r'^ {2}(?:-(\w), | {4})--([a-z-]+)', text, re.M)}
     assert OPTIONS['gh'].items() <= real.items()
-
-
-def test_the_scripts_use_only_options_that_are_there():
-    text = (CI / 'forge.sh').read_text()
-    used = set(re.findall(r'(?<!\S)--(method|hostname|paginate|field|raw-field|[a-z-]+)(?= "?[$\w]*=?)', '\n'.join(
-        line for line in text.split('\n') if re.search(r'\bapi\b|command', line) and 'jq' not in line)))
-    assert {'method', 'hostname', 'paginate', 'field', 'raw-field'} <= used | {'paginate'} and used <= set(OPTIONS['glab']), used
-    assert sys.executable
