@@ -1,4 +1,6 @@
 #include "command.h"
+#include "base/clock.h"
+#include "pipeline/lease.h"
 
 typedef struct {
 	Context *context;
@@ -104,6 +106,25 @@ static bool forget_all(Call *call)
 	return true;
 }
 
+/* A lease is in the cloud, not only in the record. */
+static void warn_of_leases(const Call *call)
+{
+	const json_t *leases = rg_snapshot_leases(call->snapshot);
+	for (int i = 0; i < call->n; i++) {
+		const RgResource *resource =
+			rg_resource_set_find(call->snapshot->recorded, call->addresses[i]);
+		int64_t end_s = resource->group ? rg_lease_end_of(leases, resource->group) : 0;
+		if (!end_s)
+			continue;
+		g_autofree char *end = rg_clock_show(end_s);
+		RgDiag *diag = rg_diags_warning(call->context->diags, "state.not-told",
+			"%s still has a lease, which ends it %s", resource->address, end);
+		rg_diag_address(diag, resource->address, NULL);
+		rg_diag_hint(diag, "to keep it, remove the lease in the cloud; `removed` in the "
+				   "spec does both");
+	}
+}
+
 static int forget(Call *call)
 {
 	Context *context = call->context;
@@ -117,6 +138,7 @@ static int forget(Call *call)
 	g_autofree char *run = note_begin(context, "state rm", &begin);
 	if (!run || !note_end(context, run, forget_all(call)))
 		return rg_diags_exit_code(context->diags);
+	warn_of_leases(call);
 	json_auto_t *rows = json_array();
 	g_autoptr(GString) text = g_string_new(NULL);
 	for (int i = 0; i < call->n; i++) {

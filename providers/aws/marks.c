@@ -92,8 +92,8 @@ json_t *aws_marks_renew(const char *kind, const json_t *item)
 
 json_t *aws_marks_all(void)
 {
-	static const char *const names[] = {"cluster", "commit", "index", "indexes", "kind",
-		"lineage", "name", "pool", "run", "token"};
+	static const char *const names[] = {"cluster", "commit", "expires", "index", "indexes",
+		"kind", "lineage", "name", "pool", "run", "token"};
 	json_t *list = json_array();
 	for (size_t i = 0; i < G_N_ELEMENTS(names); i++) {
 		g_autofree char *key = g_strconcat(AWS_MARK_PREFIX, names[i], NULL);

@@ -22,7 +22,7 @@ json_t *aws_marks_read(const json_t *tags, ModMarks *marks);
  * those that it has, so raygpu:index ("3", or "none") overrides raygpu:indexes from then on. Items
  * that keep their index need the same tags. A new reference. */
 json_t *aws_marks_renew(const char *kind, const json_t *item);
-/* The keys of all marks, [{"Key"}]. A new reference. */
+/* The keys of all marks, and of the lease, [{"Key"}]. A new reference. */
 json_t *aws_marks_all(void);
 bool aws_marks_has_index(const ModMarks *marks);
 /* The address of the `place`-th resource of its batch; NULL if the marks do not determine it.

@@ -12,19 +12,13 @@ static const Ec2Code young_codes[] = {
 	{0},
 };
 
-/* raygpu no longer manages the resource: its marks go, and nothing else changes. */
-static bool is_release(const json_t *item)
-{
-	return mod_is_changed(item, "marks") && json_is_null(json_object_get(item, "marks"));
-}
-
 /* The tag changes of one item: items with the same changes share a request. */
 static json_t *tag_need(const char *kind, const json_t *item)
 {
 	const json_t *wanted = json_object_get(json_object_get(item, "attributes"), "tags");
 	const json_t *there = json_object_get(json_object_get(item, "observed"), "tags");
 	const json_t *prior = json_object_get(json_object_get(item, "recorded"), "tags");
-	if (is_release(item))
+	if (mod_is_release(item))
 		return json_pack("{s:[], s:o}", "CreateTags", "DeleteTags", aws_marks_all());
 	json_t *set = mod_is_changed(item, "marks") ? aws_marks_renew(kind, item) : json_array();
 	json_t *unset = json_array(), *value;
@@ -56,7 +50,7 @@ static void add_tagged_ids(json_t *ids, const json_t *item)
 	static const char *const others[] = {"root_volume_id", "network_interface"};
 	const json_t *observed = json_object_get(item, "observed");
 	json_array_append(ids, tagged_id(item));
-	for (size_t i = 0; is_release(item) && i < G_N_ELEMENTS(others); i++)
+	for (size_t i = 0; mod_is_release(item) && i < G_N_ELEMENTS(others); i++)
 		if (*mod_str(observed, others[i]))
 			json_array_append(ids, json_object_get(observed, others[i]));
 }

@@ -113,6 +113,11 @@ bool mod_is_changed(const json_t *item, const char *attribute)
 	return mod_has_text(json_object_get(item, "changed"), attribute);
 }
 
+bool mod_is_release(const json_t *item)
+{
+	return mod_is_changed(item, "marks") && json_is_null(json_object_get(item, "marks"));
+}
+
 rgp_status mod_fail_items(const ModCall *call, const json_t *items, const ModFailure *failure)
 {
 	rgp_status status = RGP_OK;

@@ -56,6 +56,9 @@ rgp_status mod_call_remove(const ModCall *call, const struct rgp_args *args,
 
 /* Does the item of an update change this attribute? */
 bool mod_is_changed(const json_t *item, const char *attribute);
+/* raygpu no longer manages what the item of an update names: its marks and its lease go, and
+ * nothing else changes. */
+bool mod_is_release(const json_t *item);
 /* The same failure for every item. */
 rgp_status mod_fail_items(const ModCall *call, const json_t *items, const ModFailure *failure);
 /* A finding about the spec's value at `origin` (a JSON pointer, NULL or "": none); RGP_FAIL. */

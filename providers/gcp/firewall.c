@@ -121,7 +121,7 @@ static bool is_same(const json_t *wanted, const json_t *there)
 
 static json_t *firewall_change(const json_t *item, const json_t *record)
 {
-	if (json_is_null(json_object_get(item, "marks"))) /* it is no longer ours */
+	if (mod_is_release(item))
 		return *mod_str(record, "description") ? json_pack("{s:s}", "description", "")
 						       : NULL;
 	json_auto_t *body = json_object();

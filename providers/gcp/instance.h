@@ -45,6 +45,10 @@ json_t *gcp_instance_metadata(const GcpCall *call, const json_t *attributes);
 #define GCP_LEASE GCP_MARK_PREFIX "expires"
 void gcp_lease_set_label(const json_t *attributes, json_t *labels);
 void gcp_lease_read(const json_t *labels, json_t *attributes);
+/* Completes the records of items that are released with all of their metadata. */
+rgp_status gcp_lease_read_metadata(const GcpCall *call, const json_t *items, json_t *records);
+/* The metadata of such a record without the lease, a new reference; NULL: it has none. */
+json_t *gcp_lease_removed(const json_t *record);
 /* Whether it runs: class OK: yes; TRANSIENT: not yet; else it ended. */
 void gcp_instance_readiness(const json_t *record, ModFailure *failure);
 /* Is it being stopped or suspended? Nothing can start it meanwhile. */

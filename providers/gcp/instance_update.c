@@ -14,6 +14,12 @@ typedef struct {
 	bool (*is_done)(const json_t *before, const json_t *now);
 } Step;
 
+static rgp_status read_records(const GcpCall *call, const json_t *items, json_t *records)
+{
+	rgp_status status = gcp_instance_records(call, items, records);
+	return status == RGP_OK ? gcp_lease_read_metadata(call, items, records) : status;
+}
+
 static json_t *labels_body(const GcpCall *call, const json_t *item, const json_t *record)
 {
 	const json_t *there = json_object_get(record, "labels");
@@ -90,6 +96,8 @@ static bool changes_metadata(const json_t *item)
 /* All of it is sent: what others added, such as ssh keys, is removed. */
 static json_t *metadata_body(const GcpCall *call, const json_t *item, const json_t *record)
 {
+	if (mod_is_release(item))
+		return gcp_lease_removed(record);
 	if (!changes_metadata(item))
 		return NULL;
 	json_t *metadata = gcp_instance_metadata(call, json_object_get(item, "attributes"));
@@ -250,7 +258,7 @@ static rgp_status repeat_stale(Update *update)
 	if (!json_array_size(stale))
 		return RGP_OK;
 	json_auto_t *fresh = json_object();
-	rgp_status status = gcp_instance_records(update->call, stale, fresh);
+	rgp_status status = read_records(update->call, stale, fresh);
 	if (status != RGP_OK)
 		return status;
 	g_autofree ModFailure *others = g_new0(ModFailure, json_array_size(stale) + 1);
@@ -359,7 +367,7 @@ static rgp_status change_all(const GcpCall *call, const json_t *items, json_t *r
 rgp_status gcp_instance_update(const GcpCall *call, const GcpKind *kind, const json_t *items)
 {
 	json_auto_t *records = json_object(), *others = json_array();
-	rgp_status status = gcp_instance_records(call, items, records);
+	rgp_status status = read_records(call, items, records);
 	if (status == RGP_OK)
 		status = give_stopping(call, items, records, others);
 	return status == RGP_OK ? change_all(call, others, records) : status;

@@ -18,7 +18,7 @@ json_t *gcp_labels_merged(const char *kind, const json_t *item, const json_t *th
 				json_object_del(labels, key);
 		json_object_update(labels, mod_unconst(wanted));
 	}
-	if (mod_is_changed(item, "marks") && json_is_null(json_object_get(item, "marks"))) {
+	if (mod_is_release(item)) {
 		gcp_marks_remove(labels);
 	} else if (mod_is_changed(item, "marks")) {
 		json_auto_t *marks = gcp_marks_renew(kind, item);

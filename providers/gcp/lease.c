@@ -35,3 +35,39 @@ void gcp_lease_read(const json_t *labels, json_t *attributes)
 		text[13] = text[16] = ':';
 	json_object_set_new(attributes, "expires", json_string(text));
 }
+
+rgp_status gcp_lease_read_metadata(const GcpCall *call, const json_t *items, json_t *records)
+{
+	g_autoptr(GPtrArray) urls = g_ptr_array_new_with_free_func(g_free);
+	g_autoptr(GPtrArray) owners = g_ptr_array_new();
+	size_t i;
+	const json_t *item;
+	json_array_foreach (mod_unconst(items), i, item) {
+		json_t *record = json_object_get(records, mod_str(item, "id"));
+		if (!mod_is_release(item) || !record)
+			continue;
+		g_ptr_array_add(urls, gcp_instance_url(call, mod_str(item, "id")));
+		g_ptr_array_add(owners, record);
+	}
+	g_autofree json_t **found = g_new0(json_t *, urls->len + 1);
+	rgp_status status = gcp_get_all(call, "instances.get", urls, "metadata", found);
+	for (guint n = 0; n < urls->len; n++) {
+		json_object_update(owners->pdata[n], found[n]);
+		json_decref(found[n]);
+	}
+	return status;
+}
+
+json_t *gcp_lease_removed(const json_t *record)
+{
+	json_t *metadata = json_object_get(record, "metadata"), *entry;
+	json_auto_t *left = json_array();
+	size_t i;
+	json_array_foreach (json_object_get(metadata, "items"), i, entry)
+		if (!g_str_equal(mod_str(entry, "key"), GCP_LEASE))
+			json_array_append(left, entry);
+	return json_array_size(left) == json_array_size(json_object_get(metadata, "items"))
+		       ? NULL
+		       : json_pack("{s:O, s:s}", "items", left, "fingerprint",
+				 mod_str(metadata, "fingerprint"));
+}

@@ -1,6 +1,8 @@
 /* `removed`: pools that left the spec and whose resources stay. The diff forgets their records
  * (decide.md row 24); here is what the spec says of them, and what follows. */
+#include "base/clock.h"
 #include "pipeline/internal.h"
+#include "pipeline/lease.h"
 #include "resource/nodes.h"
 
 const RgSpecRemoved *pass_find_removed(const RgPass *pass, const char *pool)
@@ -52,6 +54,23 @@ static char *why_not(const RgSchema *schema, const RgResource *record, const cha
 		       : NULL;
 }
 
+/* One of the tags is the lease, which ends the nodes even if raygpu no longer manages them. */
+static bool check_lease(const RgPass *pass, const RgSpecRemoved *removed, RgDiags *diags)
+{
+	const json_t *leases = rg_snapshot_leases(pass->snapshot);
+	int64_t end_s = rg_lease_end_of(leases, removed->pool);
+	if (removed->destroy || !removed->keep_tags || !end_s ||
+		!once_has_pool(pass->snapshot, removed->pool))
+		return true;
+	g_autofree char *end = rg_clock_show(end_s);
+	RgDiag *diag = rg_diags_error(diags, "plan.bad-removed",
+		"pool %s cannot be forgotten with its tags: its lease ends its nodes %s",
+		removed->pool, end);
+	rg_diag_at(diag, rg_cluster_source(pass->cluster, removed->origin));
+	rg_diag_hint(diag, "remove `keep_tags`, or apply the pool without its lease first");
+	return false;
+}
+
 static bool check_record(
 	const RgPass *pass, const RgSchema *schema, const RgResource *record, RgDiags *diags)
 {
@@ -75,6 +94,8 @@ bool pass_check_removed(const RgSession *session, const RgPass *pass, RgDiags *d
 	const RgSchema *schema =
 		rg_provider_schema(session->providers, pass->cluster->provider.name, diags);
 	bool ok = schema != NULL;
+	for (guint i = 0; i < pass->cluster->removed->len; i++)
+		ok = check_lease(pass, pass->cluster->removed->pdata[i], diags) && ok;
 	for (size_t i = 0; schema && i < rg_resource_set_size(recorded); i++)
 		ok = check_record(pass, schema, rg_resource_set_get(recorded, i), diags) && ok;
 	return ok;

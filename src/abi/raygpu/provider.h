@@ -114,7 +114,7 @@
  *          "marks" to write, {"cluster", "lineage", "pool"}; write also what makes `list` report "address".
  *          Only kinds with "removes_marks" in the schema: "marks" is null, and "changed" has nothing else, when
  *          raygpu no longer manages the resource. Remove all ownership tags, also from what was created and
- *          tagged with it, and change nothing else; "attributes" is then empty. Repeating it does no harm.
+ *          tagged with it, and its lease, which would end it; change nothing else; "attributes" is then empty. Repeating it does no harm.
  *          returns "item": {"address", "outcome": "done" | "pending" | "failed" | "unsupported",
  *                 "attributes"}
  * remove   input {"kind", "items": [ITEM with "replaced": true if another is created in its place]}

@@ -180,3 +180,20 @@ def test_a_spec_that_contradicts_itself(home, case):
     home.write('cluster.yaml', text)
     result = home.run('validate', code=4)
     assert summary in said(result) and said(result).count('cluster.yaml:') == lines, result
+
+
+LEASED = 'expires: 2099-12-01\n'
+
+
+def test_what_is_forgotten_has_no_lease_any_more(sim, home):
+    home.write('cluster.yaml', spec(pools={'old': 2, 'serve': 1}, extra=LEASED))
+    home.apply()
+    assert all('raygpu:expires' in tags for tags in old(sim).values())
+    home.write('cluster.yaml', removed(LEASED + 'removed: {old: {destroy: false, keep_tags: true}}\n'))
+    refused = said(home.run('plan', code=4))
+    assert 'pool old cannot be forgotten with its tags: its lease ends its nodes 2099-12-01 00:00 UTC' in refused
+    assert 'cluster.yaml:9' in refused
+    assert 'aws.instance.old[0] still has a lease, which ends it 2099-12-01 00:00 UTC' in said(home.run('state', 'rm', 'aws.instance.old[0]'))
+    home.write('cluster.yaml', removed(LEASED + GONE))
+    home.apply()
+    assert sorted('raygpu:expires' in tags for tags in old(sim).values()) == [False, True], 'all but what `state rm` forgot'

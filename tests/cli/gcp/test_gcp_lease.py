@@ -77,3 +77,17 @@ def test_a_lease_that_others_changed_is_drift(changed, gce, home):
     assert 'expires' in home.run('drift', 'cluster.yaml', '--no-settle', code=2).out
     home.apply('cluster.yaml', '--no-settle')
     assert {label for _, _, label in state(gce)} == {'2031-06-15t18-00-00z'}
+
+
+def test_what_is_forgotten_has_no_lease_any_more(gce, home):
+    home.write('cluster.yaml', leased(END))
+    home.apply()
+    before = {i['id']: [m for m in i['metadata']['items'] if m['key'] != 'raygpu-expires'] for i in nodes(gce)}
+    home.write('cluster.yaml', leased(END).replace('pools:\n  w:', 'pools: {}\nx-w:') + 'removed: {w: {destroy: false}}\n')
+    home.apply()
+    forgotten = [i for i in nodes(gce) if not i['labels'].get('raygpu-cluster')]
+    assert len(forgotten) == 2
+    for one in forgotten:
+        assert 'raygpu-expires' not in one['labels'] and one['metadata']['items'] == before[one['id']]
+    gce.skip_to(END + timedelta(days=1))
+    assert sorted(i['status'] for i in nodes(gce)) == ['RUNNING', 'RUNNING', 'TERMINATED']
