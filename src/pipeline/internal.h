@@ -76,6 +76,8 @@ void pass_explain_place(const RgPass *pass, RgDiags *diags);
 json_t *pass_facts(const RgPass *pass, const json_t *fitted);
 /* pool_rules.c. RgPlanRule of each pool of the spec; they borrow from the pass. */
 GArray *pass_rules(const RgPass *pass, bool destroy);
+/* RgPlanInput.files, a new reference. `spec_file`: the spec, as plans name it. */
+json_t *pass_files(const RgCluster *cluster, const char *spec_file);
 /* kept.c. What the state keeps of pools that are or were disabled (fit.h); a new reference. */
 json_t *pass_kept(const RgPass *pass);
 /* What it must keep after the plan, from the pins; a new reference, NULL: nothing. */

@@ -271,6 +271,10 @@ bool rg_pass_make_plan(RgSession *session, RgPass *pass, RgDiags *diags)
 		return false;
 	json_auto_t *candidates =
 		session->diff.destroy || looking ? NULL : pass_candidates(session, pass);
+	const char *spec_file = pass->provenance && pass->provenance->path ? pass->provenance->path
+				: cluster				   ? cluster->file
+									   : NULL;
+	json_auto_t *files = pass_files(cluster, spec_file);
 	RgPlanInput input = {.command = session->diff.destroy ? "destroy" : "plan",
 		.lineage = g_strcmp0(snapshot->lineage, RG_NO_LINEAGE) ? snapshot->lineage : NULL,
 		.serial = snapshot->serial,
@@ -292,9 +296,8 @@ bool rg_pass_make_plan(RgSession *session, RgPass *pass, RgDiags *diags)
 		.renames = pass->renames,
 		.leases = leases,
 		.imports = pass->imports,
-		.spec_file = pass->provenance && pass->provenance->path ? pass->provenance->path
-			     : cluster					? cluster->file
-									: NULL,
+		.spec_file = spec_file,
+		.files = files,
 		.spec_digest = cluster ? cluster->digest : NULL,
 		.source = pass_source,
 		.source_data = cluster,

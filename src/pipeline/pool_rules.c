@@ -1,6 +1,8 @@
-/* How apply is to make and replace the nodes of each pool, for the plan (RgPlanRule). */
+/* What the plan takes from the spec itself: how apply is to make and replace the nodes of each pool
+ * (RgPlanRule), and the names of its files. */
 #include "fit/disabled.h"
 #include "pipeline/internal.h"
+#include <string.h>
 
 static RgPlanSum sum_of(const RgDisabledSum *sum)
 {
@@ -49,4 +51,22 @@ GArray *pass_rules(const RgPass *pass, bool destroy)
 		g_array_append_val(rules, rule);
 	}
 	return rules;
+}
+
+json_t *pass_files(const RgCluster *cluster, const char *spec_file)
+{
+	if (!cluster || cluster->files->len < 2)
+		return NULL;
+	/* the root of the repository is where the spec's name in plans begins */
+	g_autofree char *spec = g_canonicalize_filename(cluster->file, NULL);
+	size_t root = g_str_has_suffix(spec, spec_file) ? strlen(spec) - strlen(spec_file) : 0;
+	json_t *files = json_object();
+	for (guint i = 0; i < cluster->files->len; i++) {
+		const char *file = cluster->files->pdata[i];
+		g_autofree char *full = g_canonicalize_filename(file, NULL);
+		bool below = root > 0 && strncmp(full, spec, root) == 0;
+		bool own = g_str_equal(file, cluster->file);
+		rg_json_set_str(files, file, own ? spec_file : below ? full + root : file);
+	}
+	return files;
 }

@@ -251,8 +251,10 @@ static json_t *computed_of(Maker *maker, const RgChange *change)
 
 RgSource plan_source(const Maker *maker, RgSource source)
 {
-	if (source.line > 0 && maker->input->spec_file)
-		source.file = g_intern_string(maker->input->spec_file);
+	const RgPlanInput *input = maker->input;
+	if (source.line > 0 && input->spec_file)
+		source.file = g_intern_string(rg_json_str(
+			input->files, source.file ? source.file : "", input->spec_file));
 	return source;
 }
 

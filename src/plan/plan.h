@@ -192,6 +192,9 @@ typedef struct {
 	const json_t *fit;	      /* NULL without workloads */
 	const json_t *ignore_tags;    /* NULL: none */
 	const json_t *ready_timeouts; /* NULL: none */
+	/* {file of a source: as the plan names it}, of a spec that extends others; NULL: all are
+	 * spec_file */
+	const json_t *files;
 	/* the place of "/pools/train" in the spec; may be NULL */
 	RgSource (*source)(const void *data, const char *pointer);
 	const void *source_data;

@@ -228,3 +228,20 @@ def test_killed_at_any_time(sim, applied, seed):
     home.apply()
     assert nodes(sim) == before
     home.run('plan', '--detailed-exitcode')
+
+
+@pytest.mark.parametrize('in_git', [True, False])
+def test_a_line_is_of_the_file_that_it_is_in(home, in_git):
+    """Of a spec that extends another; from the repository's top, whatever the working directory."""
+    os.mkdir(home.path('envs'))
+    home.write('base.yaml', off())
+    home.write('envs/prod.yaml', 'extends: ../base.yaml\nworkers: {enabled: true}\nhead: {instance_type: m5.large}\n')
+    if in_git:
+        home.git('init', '-q')
+        home.git('add', '.')
+        home.git('commit', '-qm', 'specs')
+    plan = home.run('plan', 'envs/prod.yaml').out
+    assert '(envs/prod.yaml:3)' in plan and '(base.yaml:8)' in plan and 'disabled (base.yaml:7)' in ' '.join(plan.split())
+    if in_git:
+        there = home.run('-C', 'envs', 'plan', 'prod.yaml').out
+        assert [line for line in there.splitlines() if '.yaml:' in line] == [line for line in plan.splitlines() if '.yaml:' in line]
