@@ -1,4 +1,4 @@
-#include "command.h"
+#include "stream.h"
 #include "base/clock.h"
 #include "base/log.h"
 #include "config.h"
@@ -61,6 +61,7 @@ void context_init(Context *context)
 void context_clear(Context *context)
 {
 	rg_store_close(context->store);
+	stream_free(context->stream);
 	keys_clear(context);
 	rg_provider_host_free(context->providers);
 	rg_diags_free(context->diags);

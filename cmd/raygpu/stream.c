@@ -16,6 +16,7 @@ struct Stream {
 	int fd; /* of --json-into; -1: none, or it could not be written */
 	char *path;
 	int error; /* errno of that write */
+	bool ended;
 	char *cluster;
 	json_t *last;  /* or NULL */
 	json_t *ready; /* pools of the last raygpu_ready */
@@ -111,7 +112,8 @@ void stream_put(Context *context, json_t *message)
 	if (!stream || !owned)
 		return;
 	g_mutex_lock(&stream->lock);
-	write_message(stream, owned);
+	if (!stream->ended)
+		write_message(stream, owned);
 	g_mutex_unlock(&stream->lock);
 }
 
@@ -223,8 +225,10 @@ static int tell_unwritten(Context *context, int code)
 	return worst_exit_code(code, EXIT_ERROR);
 }
 
-static void stream_free(Stream *stream)
+void stream_free(Stream *stream)
 {
+	if (!stream)
+		return;
 	if (stream->fd >= 0)
 		close(stream->fd);
 	g_mutex_clear(&stream->lock);
@@ -248,6 +252,8 @@ int stream_end(Context *context, int code)
 	rg_message_set(last, "errors", json_integer(stream->errors));
 	rg_message_set(last, "warnings", json_integer(stream->warnings));
 	stream_put(context, last);
-	stream_free(g_steal_pointer(&context->stream));
+	g_mutex_lock(&stream->lock);
+	stream->ended = true; /* a lock that is renewed meanwhile adds nothing */
+	g_mutex_unlock(&stream->lock);
 	return code;
 }

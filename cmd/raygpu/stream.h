@@ -27,3 +27,5 @@ void stream_event(Context *context, const RgEvent *event);
 void stream_ready(Context *context, const RgReadyEvent *event);
 /* Ends it with the summary; the exit code of the command, which a failed write changes. */
 int stream_end(Context *context, int code);
+/* When no other thread can write any more; may be NULL. */
+void stream_free(Stream *stream);
