@@ -1,7 +1,7 @@
 # All of a saved plan that decides what its apply does, so that two plans that do the same are the same text: without the commit, which a merge
-# changes, and without the number of calls that were made. The end of a lease that begins with the apply (expires: 36h) depends on
+# changes, without the number of calls that were made, and without the rows of the state that raygpu compares itself. The end of a lease that begins with the apply (expires: 36h) depends on
 # the time of the plan: it becomes that duration, also in what contains it, and in the names of blobs, which are their sums.
-del(.raygpu.git, .raygpu.budget)
+del(.raygpu.git, .raygpu.budget, .raygpu.serial, .raygpu.touched)
 | [.raygpu.leases[]? | select(.after and (has("before") | not) and (.expires | test("^[0-9]{4}-") | not))] as $begin
 | if $begin == [] then . else
     def fixed: reduce $begin[] as $lease (.; split($lease.after) | join($lease.expires));

@@ -7,6 +7,7 @@ import fcntl
 import json
 import os
 import re
+import subprocess
 import sys
 from urllib.parse import parse_qsl, urlsplit
 
@@ -337,7 +338,8 @@ def opened(folder):
 
 
 def fault(state, program, method, path):
-    """A planned fault of this request: {method, path, status, times, done: whether the service has done it}."""
+    """A planned fault of this request: {method, path, status, times, done: whether the service has done it}, or {..., run: a command}, what
+    happens elsewhere at that moment."""
     for one in state['faults']:
         if one['times'] and re.fullmatch(one['method'], method) and re.search(one['path'], path):
             one['times'] -= 1
@@ -359,6 +361,9 @@ def main():
     with opened(os.environ['FORGE']) as state:
         state['calls'].append([method, where, sorted(fields)])
         broken = fault(state, program, method, parts.path)
+        if broken and 'run' in broken:
+            subprocess.run(broken['run'], check=True, stdout=subprocess.DEVNULL)
+            broken = None
         try:
             if broken and not broken.get('done'):
                 raise Refused(broken['status'], 'a fault')

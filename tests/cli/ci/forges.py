@@ -125,7 +125,8 @@ class Team:
 
     # ---- jobs
 
-    def job(self, script, words, job, commit, code, event=None, **env):
+    def job(self, script, words, job, commit, code, event=None, during=None, **env):
+        """`during`: called with the process of the job."""
         name = self.path(f'jobs/{len(os.listdir(self.path("jobs")))}')
         subprocess.run(['git', 'clone', '-q', '-b', 'main', self.origin.folder, name], check=True)
         subprocess.run(['git', 'checkout', '-q', commit], cwd=name, check=True)
@@ -139,12 +140,14 @@ class Team:
                        CI_JOB_URL='https://gitlab.example.org/infra/clusters/-/jobs/99', CI_DEFAULT_BRANCH='main')
         with self.service() as state:
             state['rights'] = rights_of(job) if self.forge == 'github' else ['api']
-        done = subprocess.run([str(CI / script), *words], cwd=name, capture_output=True, text=True, check=False, timeout=300, env={
+        process = subprocess.Popen([str(CI / script), *words], cwd=name, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env={
             **{key: value for key, value in self.origin.env.items() if not key.startswith(('GITHUB_', 'CI_', 'GITLAB_'))},
             'PATH': f'{self.path("bin")}:{os.path.dirname(binary())}:{os.environ["PATH"]}', 'HOME': self.path('home'),
             'RAYGPU_STATE': self.path('state.db'), 'FORGE': self.path('forge'), 'RETRY_SECONDS': '0', **env})
-        said = done.stdout + done.stderr
-        assert done.returncode == code, f'{done.returncode}, not {code}:\n{said}'
+        if during:
+            during(process)
+        said, _ = process.communicate(timeout=300)
+        assert process.returncode == code, f'{process.returncode}, not {code}:\n{said}'
         assert 'of-this-job' not in said and 'runtime error' not in said and 'Sanitizer' not in said, said
         return said
 

@@ -1,10 +1,12 @@
 """examples/ci/pull-request.sh: one comment per pull request, and after the merge exactly the approved plan."""
 import os
 import re
+import signal
+import time
 
 import pytest
 from forges import Team
-from program import spec
+from program import binary, spec
 
 
 @pytest.fixture(name='team')
@@ -190,6 +192,39 @@ def test_what_fails_is_said_and_what_is_left_is_applied_later(team):
     team.apply(merge)
     assert '**Applied**' in team.comment(pull) and 'approved by `alice`' in team.comment(pull)
     assert len(team.sim.live_instances()) == 3
+
+
+@on()
+def test_another_run_was_faster(team):
+    """Between the plan and the apply of a job: the plan is stale, and the new one is not what was approved."""
+    pull = team.pull({'b.yaml': spec('b', pools={'serve': 1})})
+    team.plan(pull)
+    team.approve(pull, 'alice')
+    outside = team.origin.write('../outside.yaml', spec('b', pools={'serve': 3}))
+    team.fault('GET', '(reviews|approvals)$', 0, run=[binary(), 'apply', outside, '--auto-approve', '--state', team.path('state.db')])
+    said = team.apply(team.merge(pull), 9)
+    assert 'plan.stale' in said and 'no longer the one that was approved' in said and '**Not applied:**' in team.comment(pull)
+    assert len(team.sim.live_instances()) == 4
+
+
+@on()
+def test_a_cancelled_job_goes_on_in_the_next(team):
+    """GitHub signals the first process of a step only, which is the script."""
+    pull = team.pull({'b.yaml': spec('b', pools={'serve': 2})})
+    team.plan(pull)
+    team.approve(pull, 'alice')
+    merge = team.merge(pull)
+    team.sim.knobs(latency_by_action={'RunInstances': 15000})
+
+    def cancel(process):
+        while process.poll() is None and not team.sim.counters()['mutating']:
+            time.sleep(0.02)
+        process.send_signal(signal.SIGINT)
+    team.apply(merge, 130, during=cancel)
+    assert 'exit code 130' in team.comment(pull)
+    team.sim.knobs(latency_by_action={})
+    team.apply(merge)
+    assert '**Applied**' in team.comment(pull) and len(team.sim.live_instances()) == 3
 
 
 @on()
