@@ -53,7 +53,7 @@ APPROVED = {'user': 'alice', 'state': 'APPROVED'}
 REFUSED = {
     'nobody': ('has 0 of 1 approvals', [], {}),
     'the author': ('has 0 of 1 approvals', [{**APPROVED, 'user': 'author'}], {}),
-    'an earlier commit': ('has 0 of 1 approvals', [{**APPROVED, 'commit': 'a' * 40, 'before': 2}], {}),
+    'an earlier commit': ('has 0 of 1 approvals', [{**APPROVED, 'commit': 'a' * 40}], {'version': 20}),
     'before the plan was shown': ('has 0 of 1 approvals', [{**APPROVED, 'before': 1}], {}),
     'another commit was merged': ('is of another commit', [APPROVED], {'head': 'a' * 40}),
     'a comment of another user': ('has no comment with a plan', [APPROVED], {'writer': 'guest'}),
@@ -77,10 +77,10 @@ def test_what_was_not_approved_is_not_applied(team):
             one, comment = state['pulls'][pull], state['comments'][pull][0]
             kept = dict(one), dict(comment)
             comment['user'] = changes.get('writer', team.bot)
-            one.update({key: value for key, value in changes.items() if key != 'writer'})
-            # 1: before the comment; 2: also before the commit was pushed
-            times = comment['at'] + 10, comment['at'] - 1, one['versions'][-1]['at'] - 1
-            one['reviews'] = [{'commit': one['head'], 'at': times[review.get('before', 0)], **review} for review in reviews]
+            if 'version' in changes:  # GitLab names no commit: the head was pushed after the approval
+                one['versions'] = [{**one['versions'][-1], 'at': comment['at'] + changes['version']}]
+            one.update({key: value for key, value in changes.items() if key not in ('writer', 'version')})
+            one['reviews'] = [{'commit': one['head'], 'at': comment['at'] + 10 - 11 * review.get('before', 0), **review} for review in reviews]
         said = team.apply(merge, 9, APPROVALS='2' if name == 'twice by one' else '1')
         assert reason in said, f'{name}: {said}'
         if name not in ('a comment of another user', 'no pull request'):
