@@ -103,9 +103,29 @@ RgPlan *plan_file_load(Context *context, const char *path, bool *is_plan)
 	return document ? rg_plan_from_json(document, context->diags) : NULL;
 }
 
+/* A token that an import read from a running node is in no plan, and nothing else has it. */
+static bool check_secrets(Context *context, const RgPlan *plan)
+{
+	for (guint i = 0; i < plan->changes->len; i++) {
+		const RgPlanChange *change = plan->changes->pdata[i];
+		if (!change->import || json_object_get(change->import, "record"))
+			continue;
+		RgDiag *diag = rg_diags_error(context->diags, "import.refused",
+			"the plan cannot be saved: the Ray token was read from the imported nodes, "
+			"and a "
+			"plan file contains no secret");
+		rg_diag_address(diag, change->address, NULL);
+		rg_diag_hint(diag, "apply the spec without a saved plan");
+		return false;
+	}
+	return true;
+}
+
 /* Written completely or not at all; 0600, because attributes may reveal more than a log should. */
 bool plan_file_save(Context *context, const char *path, const RgPlan *plan)
 {
+	if (!check_secrets(context, plan))
+		return false;
 	json_auto_t *document = rg_plan_to_json(plan);
 	char *text = json_dumps(document, JSON_INDENT(1));
 	g_autoptr(GError) error = NULL;

@@ -251,7 +251,8 @@ void pools_make(Maker *maker)
 	guint known = pools->len;
 	for (guint i = 0; i < changes->len; i++) {
 		const RgChange *change = changes->pdata[i];
-		if (node_before(change))
+		/* what is imported was not the cluster's: for its budget, too, it is new */
+		if (node_before(change) && !json_object_get(maker->input->imports, change->address))
 			add_nodes(maker, pools, by_name, change, change->recorded, add_before);
 		if (node_after(change))
 			add_nodes(maker, pools, by_name, change, resource_after(change), add_after);

@@ -115,6 +115,31 @@ def test_what_was_forgotten_comes_back_without_a_change(sim, home):
     home.run('drift')
 
 
+def test_a_token_read_from_a_node_is_in_no_saved_plan(sim, home):
+    node = values_of(home, 'aws.instance.serve[0]')['id']
+    head = values_of(home, 'aws.instance.head')['id']
+    home.run('state', 'rm', 'aws.instance.serve[0]', 'aws.instance.head', 'raygpu.secret.ray_token')
+    home.write('cluster.yaml', importing(('aws.instance.serve[0]', node), ('aws.instance.head', head), pools={'serve': 1}))
+    refused = home.run('plan', '--out', 'plan.json', code=1)
+    assert 'a plan file contains no secret' in said(refused)
+    before = live(sim)
+    assert '2 imported, 0 added, 0 changed, 0 destroyed' in home.apply().out and live(sim) == before
+    assert 'No changes.' in home.run('plan', '--detailed-exitcode').out
+
+
+@pytest.mark.parametrize('form', ['markdown', 'junit', 'sarif', 'github'])
+def test_reports_show_imports_and_what_is_forgotten(sim, home, form):
+    node = foreign(sim, home)
+    home.write('cluster.yaml', importing(('aws.instance.new[0]', node, 'as_is: true'), pools={'new': 1}) + 'removed: {serve: {destroy: false}}\n')
+    report = home.run('plan', '--format', form).out
+    if form != 'junit':
+        assert 'aws.instance.new[0] will be imported' in report
+    assert 'will no longer be managed by raygpu, but will not be destroyed' in report
+    if form == 'markdown':
+        assert 'Plan: 1 to import, 0 to add, 1 to change, 0 to destroy, 1 to forget.' in report
+        assert '| new |' in report and '0 → 1' in report, 'for the budget an imported node is new'
+
+
 def test_renamed_grown_and_imported_in_one_change(sim, home):
     node = foreign(sim, home)
     before = live(sim)
