@@ -137,6 +137,19 @@ typedef struct {
 	unsigned n;
 } Users;
 
+static void add_user(GHashTable *left, const char *address, const RgChange *change)
+{
+	Users *users = g_hash_table_lookup(left, address);
+	if (!users) {
+		users = g_new0(Users, 1);
+		users->first = change;
+		g_hash_table_insert(left, g_strdup(address), users);
+	}
+	users->n++;
+	if (rg_address_compare(change->address, users->first->address) < 0)
+		users->first = change;
+}
+
 /* address of a resource that stays managed -> Users: what is forgotten and still uses it */
 static GHashTable *users_left(const RgPass *pass)
 {
@@ -152,19 +165,9 @@ static GHashTable *users_left(const RgPass *pass)
 		GHashTableIter iter;
 		gpointer address;
 		g_hash_table_iter_init(&iter, used);
-		while (g_hash_table_iter_next(&iter, &address, NULL)) {
-			if (!rg_resource_set_find(pass->desired, address))
-				continue;
-			Users *users = g_hash_table_lookup(left, address);
-			if (!users) {
-				users = g_new0(Users, 1);
-				users->first = change;
-				g_hash_table_insert(left, g_strdup(address), users);
-			}
-			users->n++;
-			if (rg_address_compare(change->address, users->first->address) < 0)
-				users->first = change;
-		}
+		while (g_hash_table_iter_next(&iter, &address, NULL))
+			if (rg_resource_set_find(pass->desired, address))
+				add_user(left, address, change);
 	}
 	return left;
 }
