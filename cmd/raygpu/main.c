@@ -86,7 +86,7 @@ static const Command commands[] = {
 		"orphans | "
 		"rebuild [SPEC]",
 		"inspect, move, forget or rebuild recorded resources", NULL, cmd_state},
-	{"validate", "[SPEC...]", "check specs, without network or state", NULL, cmd_validate},
+	{"validate", "[SPEC...]", "check specs, without network", NULL, cmd_validate},
 	{"version", "", "print the version", NULL, cmd_version},
 	{NULL, NULL, NULL, NULL, NULL},
 };

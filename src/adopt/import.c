@@ -349,7 +349,9 @@ bool rg_adopt_imports(RgSession *session, RgPass *pass, RgDiags *diags)
 {
 	g_autoptr(GArray) replaced = entries_of(pass, true), fresh = entries_of(pass, false);
 	Importing importing;
+	/* in another account there is nothing to import, but that is not why */
 	if (rg_snapshot_refuse_sealed(pass->snapshot, "the import", diags) ||
+		!rg_pass_check_account(pass, false, diags) ||
 		!check_replaced(session, pass, (const RgImport *)(void *)replaced->data,
 			replaced->len, diags))
 		return false;

@@ -108,7 +108,9 @@ void decide_release(Differ *differ, RgChange *change, const RgRelease *release)
 	change->keep_marks = release->keep_marks || !kind->removes_marks || unmarked;
 	g_free(change->note);
 	change->note = g_strdup_printf("%s; %s",
-		own ? "`removed` has destroy: false" : "a resource that is forgotten uses it",
+		!own	     ? "a resource that is forgotten uses it"
+		: kind->node ? "`removed` has destroy: false: it keeps running and costs money"
+			     : "`removed` has destroy: false",
 		unmarked	      ? "it has no ownership tags"
 		: !change->keep_marks ? "its ownership tags are removed"
 		: release->keep_marks ? "it keeps its ownership tags"

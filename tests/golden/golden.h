@@ -6,7 +6,8 @@
  * VALUE is JSON, a bare word, or ->ADDRESS/attr for a reference. Words: :id=X :group=X :origin=X
  * :gen=N :updated=N :run=X :token=X :status=X :after=ADDRESS (depends_on), :out.name=VALUE (an
  * output), :pin={...}; :leaving, :pending, :absent, :unknown (presence), :extra (unmanaged; ADDRESS
- * may be KIND.?). `@options`: --destroy, --target X, --exclude X, --replace X,
+ * may be KIND.?). `@imports` (render): the plan's, as JSON. `@options`: --destroy, --target X,
+ * --exclude X, --replace X,
  * --removed POOL, --removed-with-tags POOL, one a line. With
  * --update the @expect section is rewritten from what came out. */
 #pragma once

@@ -19,6 +19,8 @@ static RgPlan *make_plan(const GoldenCase *test, const RgDiff *diff, RgDiags *di
 {
 	const char *text = golden_section(test, "fitted");
 	json_auto_t *fitted = *text ? json_loads(text, 0, NULL) : NULL;
+	const char *entries = golden_section(test, "imports");
+	json_auto_t *imports = *entries ? json_loads(entries, 0, NULL) : NULL;
 	g_autoptr(GPtrArray) order = g_ptr_array_new();
 	g_ptr_array_add(order, (gpointer)(uintptr_t) "train");
 	g_ptr_array_add(order, (gpointer)(uintptr_t) "legacy");
@@ -29,6 +31,7 @@ static RgPlan *make_plan(const GoldenCase *test, const RgDiff *diff, RgDiags *di
 		.in_git = true,
 		.dirty = true,
 		.fitted = fitted,
+		.imports = imports,
 		.cluster = "research",
 		.provider = "t",
 		.region = "r-1",

@@ -80,6 +80,14 @@ def test_credentials_of_another_account_are_refused_by_name(command, pinned):
     pinned.check_kept()
 
 
+def test_an_import_looks_in_no_other_account(pinned):
+    pinned.home.write('cluster.yaml', spec(pools={'serve': 2}, extra='imports: [{address: "aws.instance.serve[1]", id: i-0123456789abcdef0}]\n'))
+    for command in (('plan',), ('apply', '--auto-approve')):
+        said = pinned.run(pinned.other, *command, code=7)
+        assert 'plan.wrong-account' in said.err and said.err.count('Error:') == 1, said
+    assert 'there is no aws.instance' in pinned.run(pinned.mine, 'plan', code=4).err
+
+
 def test_also_where_something_of_ours_shows_there(pinned):
     """One group with our marks exists in the other account: that alone does not make it the right one."""
     lineage = pinned.home.run('show', '--json').json()['lineage']
