@@ -130,12 +130,25 @@ bool pass_check_leases(const RgPlan *plan, const json_t *leases, const RgCluster
 	return ok;
 }
 
+/* Its nodes outlive the lease: of a protected pool, and of the head that one needs (lease.c). */
+static bool is_kept(const RgSnapshot *snapshot, const char *pool)
+{
+	for (size_t i = 0; i < rg_resource_set_size(snapshot->recorded); i++) {
+		const RgResource *record = rg_resource_set_get(snapshot->recorded, i);
+		if (record->protect &&
+			(!pool || g_str_equal(pool, "head") || g_strcmp0(record->group, pool) == 0))
+			return true;
+	}
+	return false;
+}
+
 void rg_pipeline_leave_ended(const RgPass *pass, RgDrift *drift)
 {
 	for (guint i = drift->items->len; i > 0; i--) {
 		const RgDriftItem *item = drift->items->pdata[i - 1];
 		bool off = item->type == RG_DRIFT_MISSING || item->type == RG_DRIFT_UNHEALTHY;
-		if (!off || !has_ended(pass->leases, item->group))
+		if (!off || !has_ended(pass->leases, item->group) ||
+			is_kept(pass->snapshot, item->group))
 			continue;
 		g_ptr_array_remove_index(drift->items, i - 1);
 		drift->checked--;

@@ -164,6 +164,20 @@ def test_nodes_that_left_at_the_end_are_neither_drift_nor_created_again(sim, hom
     assert len(mine(sim, home)) == 3 and 'No drift' in home.run('drift').out
 
 
+def test_a_protected_node_outlives_its_lease_so_it_is_missed(sim, home):
+    write(home, cluster='2w', pool='72h, protect: true')
+    apply(home)
+    pass_time(home, 'a', 100)
+    for instance in mine(sim, home):
+        sim.ok('TerminateInstances', {'InstanceId.1': instance['instanceId']})
+    drift = home.run('drift', code=2).out
+    assert 'aws.instance.a[0]' in drift and 'aws.instance.b[0]' in drift and 'aws.instance.head' in drift
+    pass_time(home)
+    pass_time(home, 'a')
+    drift = home.run('drift', code=2).out
+    assert 'aws.instance.a[0]' in drift and 'aws.instance.b[0]' not in drift and 'aws.instance.head' in drift
+
+
 def test_a_saved_plan_is_not_applied_after_the_end(home):
     for seconds in (2, 20, 200):  # however slow the machine is
         end = utc(seconds=seconds)

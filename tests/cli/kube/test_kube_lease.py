@@ -43,3 +43,23 @@ def test_it_is_there_from_the_start_and_in_manifests(cluster, world, home):
     apply(cluster, home, '2031-06-16T18:00:00Z')
     world.settle()
     assert notes(cluster) == {**marks, 'raygpu.io/expires': '2031-06-16T18:00:00Z'}
+
+
+def as_if_ended(home, lease):
+    home.edit_state(*(f"UPDATE clusters SET facts = json_set(facts, '$.leases.{lease}.{key}', facts ->> '$.leases.{lease}.{key}' - 9999999)"
+                      for key in ('began_s', 'ends_s')))
+
+
+def test_reap_removes_a_pool_then_the_cluster(cluster, world, home):
+    home.write('cluster.yaml', spec(pools={'train': 1, 'serve': 1}, extra='expires: 2w\n').replace('nodes: ', 'expires: 72h, nodes: ', 1))
+    home.apply()
+    as_if_ended(home, 'pools.train')
+    home.run('reap')
+    world.settle()
+    groups = cluster.get('RayCluster', 'ml', 'research')['spec']['workerGroupSpecs']
+    assert [group['groupName'] for group in groups] == ['serve'] and len(pods(cluster)) == 2
+    as_if_ended(home, 'cluster')
+    home.run('reap')
+    world.settle()
+    assert not cluster.list('RayCluster', 'ml') and not pods(cluster)
+    assert 'No lease has ended' in home.run('reap').out
