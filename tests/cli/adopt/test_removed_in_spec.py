@@ -21,6 +21,11 @@ def said(result):
     return ' '.join(result.err.split())
 
 
+def shown(result):
+    """The plan's text, without line breaks in its comments."""
+    return ' '.join(result.out.replace('\n  # ', ' ').split())
+
+
 def marks(tags):
     return {key for key in tags if key.startswith('raygpu:')}
 
@@ -50,7 +55,7 @@ def test_planned_applied_and_then_a_no_op(sim, home):
     plan = home.run('plan', '--detailed-exitcode', '--out', 'plan.json', code=2)
     for n in (0, 1):
         assert f'  # aws.instance.old[{n}] will no longer be managed by raygpu, but will not be destroyed\n' in plan.out
-    assert 'cluster.yaml:8' in plan.out and 'its ownership tags are removed' in ' '.join(plan.out.split())
+    assert 'cluster.yaml:8' in plan.out and 'its ownership tags are removed' in shown(plan)
     assert 'Plan: 0 to add, 0 to change, 0 to destroy, 2 to forget.' in plan.out
     assert 'aws.instance.old[0] and 1 more will be forgotten, but will still use aws.security_group.nodes' in said(plan)
     changes = {one['address']: one for one in home.run('show', '--json', 'plan.json').json()['resource_changes']}
@@ -87,7 +92,7 @@ def test_tags_are_kept_on_request(sim, home):
     home.write('cluster.yaml', removed('removed: {old: {destroy: false, keep_tags: true}}\n'))
     before = old(sim)
     plan = home.run('plan')
-    assert 'it keeps its ownership tags' in ' '.join(plan.out.split())
+    assert 'it keeps its ownership tags' in shown(plan)
     sim.counters_reset()
     home.apply()
     assert sim.counters()['mutating'] == 0 and old(sim) == before
@@ -120,7 +125,7 @@ def test_destroy_forgets_them_too_and_what_they_use(sim, home):
     assert [one['raygpu']['action'] for one in home.run('plan', '--json').events() if one['type'] == 'planned_change'] == ['release'] * 2
     plan = home.run('plan', '--destroy')
     assert '# aws.security_group.nodes will no longer be managed by raygpu, but will not be destroyed' in plan.out
-    assert 'a resource that is forgotten uses it' in plan.out
+    assert 'a resource that is forgotten uses it' in shown(plan)
     assert '3 to forget' in plan.out
     done = home.run('destroy', '--auto-approve').out
     assert '3 forgotten' in done and not recorded(home)
