@@ -35,6 +35,10 @@ bool rg_boot_render(json_t *fitted, const RgBootOptions *options, RgDiags *diags
  * for raygpu's own files, whose field is their path. NULL if raygpu did not render one of them. */
 json_t *rg_boot_explain(const json_t *before, const json_t *after);
 
+/* Do they differ only in raygpu's own scripts and units, as those of two versions of raygpu do? All
+ * that comes from the spec is in other files. False if raygpu did not render one of them. */
+bool rg_boot_is_same_node(const json_t *before, const json_t *after);
+
 /* Recorded attributes of a node, including its user data, as if its pool had been called `to`; a
  * new reference. The running node keeps reporting the old name to Ray. */
 json_t *rg_boot_rename_pool(const json_t *value, const char *from, const char *to);

@@ -210,3 +210,26 @@ json_t *rg_boot_explain(const json_t *before, const json_t *after)
 	}
 	return list;
 }
+
+static bool is_own_script(const char *path)
+{
+	return g_str_has_prefix(path, "/usr/local/lib/raygpu/") ||
+	       g_str_has_prefix(path, "/etc/systemd/system/raygpu-");
+}
+
+bool rg_boot_is_same_node(const json_t *before, const json_t *after)
+{
+	json_auto_t *old_files = files_of(before), *new_files = files_of(after);
+	json_t *files[] = {old_files, new_files}, *content;
+	const char *path;
+	void *next;
+	for (size_t i = 0; i < G_N_ELEMENTS(files); i++) {
+		if (!files[i])
+			return false;
+		json_object_foreach_safe (files[i], next, path, content) {
+			if (is_own_script(path))
+				json_object_del(files[i], path);
+		}
+	}
+	return json_equal(old_files, new_files);
+}

@@ -95,7 +95,10 @@ typedef struct {
 	const GPtrArray
 		*pools; /* char* names of the spec's pools, also of empty ones; may be NULL */
 	const json_t *ignored; /* patterns of label keys that are left to others; NULL = none */
-	GStrv excludes;	       /* the opposite: these and their dependents are left out */
+	/* Do two values of an unreadable attribute, as recorded and as desired, differ only in what
+	 * raygpu itself adds? Then nothing is to do. NULL: never */
+	bool (*same)(const json_t *recorded, const json_t *desired);
+	GStrv excludes; /* the opposite: these and their dependents are left out */
 	/* set of "kind id": resources that the spec imports, so they are not unmanaged; NULL = none
 	 */
 	GHashTable *awaited;

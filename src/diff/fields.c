@@ -129,6 +129,17 @@ static const json_t *raw_value(const RgResource *resource, const RgAttribute *at
 	return value;
 }
 
+/* A reference in it that leads to another value is a change of its own. */
+static bool is_same(
+	const Differ *differ, const Field *field, const json_t *recorded, const json_t *desired)
+{
+	const RgDiffOptions *options = differ->options;
+	if (!field->attribute->unreadable || !options || !options->same || !recorded || !desired)
+		return false;
+	return options->same(recorded, desired) &&
+	       (!field->want || !field->was || options->same(field->was, field->want));
+}
+
 static void fill_field(const Differ *differ, Field *field, bool readable)
 {
 	const json_t *ignored = differ->options ? differ->options->ignored : NULL;
@@ -150,6 +161,8 @@ static void fill_field(const Differ *differ, Field *field, bool readable)
 	if (field->want && field->was)
 		field->moved |= !rg_attribute_equal(field->attribute, field->want, field->was) &&
 				field->has_refs;
+	if (field->moved && is_same(differ, field, recorded, desired))
+		field->moved = false;
 }
 
 static gint compare_attributes(gconstpointer a, gconstpointer b)

@@ -195,6 +195,7 @@ static bool pass_look(RgSession *session, RgPass *pass, RgDiags *diags)
 	g_autoptr(GHashTable) awaited = pass_awaited(session, pass);
 	options.pools = order;
 	options.ignored = ignored;
+	options.same = rg_boot_is_same_node;
 	options.awaited = awaited;
 	g_autoptr(GArray) releases = pass_releases(pass);
 	options.releases = (const RgRelease *)(gconstpointer)releases->data;

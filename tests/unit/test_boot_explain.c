@@ -115,10 +115,30 @@ static void test_compressed_and_foreign(void)
 	g_assert_null(number);
 }
 
+static bool is_same(json_t *before, json_t *after)
+{
+	bool same = rg_boot_is_same_node(before, after);
+	json_decref(before);
+	json_decref(after);
+	return same;
+}
+
+static void test_other_version(void)
+{
+	const char *conf = CONF("ray:1", "", "");
+	g_assert_true(is_same(user_data("A=1\n", conf, "one"), user_data("A=1\n", conf, "two")));
+	g_assert_false(is_same(user_data("A=1\n", conf, "one"), user_data("A=2\n", conf, "one")));
+	g_assert_false(is_same(
+		user_data("A=1\n", conf, "one"), user_data("A=1\n", CONF("ray:2", "", ""), "one")));
+	g_assert_false(is_same(user_data("A=1\n", conf, "one"), json_string("#!/bin/sh\n")));
+	g_assert_false(is_same(json_null(), user_data("A=1\n", conf, "one")));
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
 	g_test_add_func("/explain/fields", test_fields);
+	g_test_add_func("/explain/other_version", test_other_version);
 	g_test_add_func("/explain/health", test_health);
 	g_test_add_func("/explain/commands-and-mounts", test_commands_and_mounts);
 	g_test_add_func("/explain/several-lines", test_values_of_several_lines);
