@@ -79,6 +79,30 @@ def test_at_each_request_of_an_update(cluster, world, home, when):
     assert kills > 1
 
 
+@pytest.mark.parametrize('when', ['before', 'after'] if LONG else ['before'])
+def test_at_each_request_of_a_disabled_pool(cluster, world, home, when):
+    """It goes and comes back, and the head stays; the next kill interrupts the way back in turn."""
+    on = spec({'train': 2, 'serve': ('T4:1', '{min: 1, max: 2}')})
+    versions = on, on.replace('serve: {', 'serve: {enabled: false, ')
+    home.write('cluster.yaml', on)
+    home.apply()
+    [head] = cluster.list('Pod', 'ml', 'ray.io/group=headgroup')
+    kills = number = 0
+    while True:
+        kills += 1
+        home.write('cluster.yaml', versions[kills % 2])
+        if not killed(cluster, home, when, number):
+            break
+        number += STEP
+        home.apply()
+        world.settle()
+        [ray] = cluster.list('RayCluster', 'ml')
+        assert [group['groupName'] for group in ray['spec']['workerGroupSpecs']] == [['train', 'serve'], ['train']][kills % 2]
+        assert [one['metadata']['uid'] for one in cluster.list('Pod', 'ml', 'ray.io/group=headgroup')] == [head['metadata']['uid']]
+        home.run('plan', 'cluster.yaml', '--detailed-exitcode')
+    assert kills > 1
+
+
 QUEUE = 'queue: {name: team, cluster_queue: all, quotas: {cpu: 100, memory: 500Gi, gpus: {T4: 8}}, priority: {name: research, value: 7}}'
 KINDS = {'RayCluster': 1, 'Secret': 1, 'RayJob': 1, 'LocalQueue': 1, 'ClusterQueue': 1, 'ResourceFlavor': 2, 'WorkloadPriorityClass': 1}
 
