@@ -87,8 +87,9 @@ static bool lacks_secrets(const RgPass *pass, RgDiags *diags)
 static json_t *facts_of(const RgPlan *plan, const json_t *who)
 {
 	json_t *facts = json_incref(plan->facts);
-	if (!json_object_get(facts, "leases") ||
-		!g_str_equal(rg_json_str(who, "command", ""), "destroy"))
+	const char *command = rg_json_str(who, "command", "");
+	if (!json_object_get(facts, "leases") || !g_str_equal(plan->command, "destroy") ||
+		g_str_equal(command, "reap") || g_str_equal(command, PASS_MOVE))
 		return facts;
 	json_t *copy = json_copy(facts), *leases, *pools, *lease;
 	const char *name;

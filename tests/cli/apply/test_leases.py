@@ -87,6 +87,16 @@ def test_a_changed_lease_replaces_nothing(sim, home):
         assert (recorded(home) or {}).get('cluster', {}).get('expires') == cluster
 
 
+def test_a_renamed_pool_keeps_its_start(home):
+    write(home, pool='72h')
+    apply(home)
+    pass_time(home, 'a', 24)
+    end = recorded(home)['pools']['a']['ends_s']
+    write(home, pool='72h, renamed_from: a', pools=('c', 'b'))
+    apply(home)
+    assert recorded(home)['pools'].keys() == {'c'} and recorded(home)['pools']['c']['ends_s'] == end
+
+
 def test_a_date_is_the_beginning_of_its_day(home):
     write(home, cluster='2099-12-01', pool='2099-11-30T18:00:00+01:00')
     cluster, pool = leases(home)

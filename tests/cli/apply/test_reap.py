@@ -98,11 +98,16 @@ def test_a_whole_cluster_goes_and_its_lease_stays_over(sim, home):
     assert 'plan.lease-ended' in home.run('plan', code=9).err, 'or the next pipeline would create it again'
 
 
-def test_after_destroy_a_duration_begins_again(sim, home):
+@pytest.mark.parametrize('saved', [False, True])
+def test_after_destroy_a_duration_begins_again(sim, home, saved):
     write(home, '2w')
     apply(home)
     end(home, hours=100)
-    home.run('destroy', 'cluster.yaml', '--auto-approve')
+    if saved:
+        home.run('plan', '--destroy', '--out', 'saved.json')
+        home.run('apply', 'saved.json', '--auto-approve')
+    else:
+        home.run('destroy', 'cluster.yaml', '--auto-approve')
     apply(home)
     kept = home.run('state', 'pull').json()['clusters'][0]['facts']['leases']['cluster']
     assert kept['began_s'] > kept['ends_s'] - 15 * 86400 and 'destroyed' not in kept and live(sim, home) == ['a', 'b', 'head']
