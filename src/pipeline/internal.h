@@ -157,8 +157,8 @@ bool pass_settle_leases(RgPass *pass, RgDiags *diags);
 json_t *pass_lease_changes(const RgPass *pass);
 /* lease_check.c. plan.lease-ends and plan.lease-ended; false: the plan must not be carried out.
  * `cluster`: for the lines, may be NULL; `looking`: nothing is refused. */
-bool pass_check_leases(const RgPlan *plan, const json_t *leases, const RgCluster *cluster,
-	bool looking, RgDiags *diags);
+bool pass_check_leases(const RgPlan *plan, const RgSchema *schema, const json_t *leases,
+	const RgCluster *cluster, bool looking, RgDiags *diags);
 /* lease.c. Into the nodes of the fitted document. */
 void pass_set_expiries(const RgPass *pass, json_t *fitted);
 /* rounds.c: the replaces of pools of which a few nodes are replaced at a time. Borrows

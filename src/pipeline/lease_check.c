@@ -28,8 +28,26 @@ static void locate(RgDiag *diag, const RgCluster *cluster, const char *pool)
 		rg_diag_at(diag, found ? found->lease.source : cluster->lease.source);
 }
 
-/* Adds the owners of the ended leases that the change would create something for, each as often as
- * it does; "" is the cluster. */
+static bool is_power(const RgSchema *schema, const char *kind, const char *attribute)
+{
+	const RgKind *known = rg_schema_kind(schema, kind);
+	const RgAttribute *power = known ? rg_kind_with_role(known, RG_ROLE_POWER) : NULL;
+	return power && g_str_equal(power->name, attribute);
+}
+
+/* It makes a node, or turns one on. */
+static bool brings_up(const RgSchema *schema, const RgPlanChange *change)
+{
+	if (change->action == RG_ACTION_CREATE || change->action == RG_ACTION_REPLACE)
+		return true;
+	for (guint i = 0; change->action == RG_ACTION_UPDATE && i < change->attrs->len; i++)
+		if (is_power(schema, change->kind, ((RgPlanAttr *)change->attrs->pdata[i])->name))
+			return true;
+	return false;
+}
+
+/* Adds the owners of the ended leases that the change would create or start something for, each as
+ * often as it does; "" is the cluster. */
 static void add_owners(const RgPlanChange *change, const json_t *leases, json_t *counts)
 {
 	size_t n = change->nodes ? json_array_size(change->nodes) : 1;
@@ -52,7 +70,7 @@ static bool refuse_creation(const RgPlan *plan, const json_t *leases, const RgCl
 	g_autofree char *end = rg_clock_show(rg_lease_end(leases, pool));
 	RgDiag *diag = rg_diags_error(diags, "plan.lease-ended",
 		"the lease of %s ended %s, but %" G_GINT64_FORMAT
-		" of its resources would be created",
+		" of its resources would be created or started",
 		name, end, n);
 	locate(diag, cluster, pool);
 	rg_diag_hint(diag, "extend `expires`, or %s",
@@ -113,15 +131,15 @@ static bool check_lease(const RgPlan *plan, const json_t *leases, const RgCluste
 	return true;
 }
 
-bool pass_check_leases(const RgPlan *plan, const json_t *leases, const RgCluster *cluster,
-	bool looking, RgDiags *diags)
+bool pass_check_leases(const RgPlan *plan, const RgSchema *schema, const json_t *leases,
+	const RgCluster *cluster, bool looking, RgDiags *diags)
 {
 	json_auto_t *counts = looking ? NULL : json_object();
 	json_t *pools = json_object_get(leases, "pools"), *lease;
 	const char *pool;
 	for (guint i = 0; counts && leases && i < plan->changes->len; i++) {
 		const RgPlanChange *change = plan->changes->pdata[i];
-		if (change->action == RG_ACTION_CREATE || change->action == RG_ACTION_REPLACE)
+		if (brings_up(schema, change))
 			add_owners(change, leases, counts);
 	}
 	bool ok = check_lease(plan, leases, cluster, NULL, counts, diags);
@@ -142,13 +160,24 @@ static bool is_kept(const RgSnapshot *snapshot, const char *pool)
 	return false;
 }
 
+/* Nodes that are off; other changes of theirs are drift. */
+static bool is_only_off(const RgSchema *schema, const RgDriftItem *item)
+{
+	for (guint i = item->attrs->len; item->type == RG_DRIFT_CHANGED && i > 0; i--)
+		if (is_power(schema, item->kind, ((RgDriftAttr *)item->attrs->pdata[i - 1])->name))
+			g_ptr_array_remove_index(item->attrs, i - 1);
+	return item->type == RG_DRIFT_CHANGED && !item->attrs->len;
+}
+
 void rg_pipeline_leave_ended(const RgPass *pass, RgDrift *drift)
 {
+	const RgSchema *schema = rg_provider_get_schema(pass->provider);
 	for (guint i = drift->items->len; i > 0; i--) {
 		const RgDriftItem *item = drift->items->pdata[i - 1];
-		bool off = item->type == RG_DRIFT_MISSING || item->type == RG_DRIFT_UNHEALTHY;
-		if (!off || !has_ended(pass->leases, item->group) ||
-			is_kept(pass->snapshot, item->group))
+		if (!has_ended(pass->leases, item->group) || is_kept(pass->snapshot, item->group))
+			continue;
+		if (item->type != RG_DRIFT_MISSING && item->type != RG_DRIFT_UNHEALTHY &&
+			!is_only_off(schema, item))
 			continue;
 		g_ptr_array_remove_index(drift->items, i - 1);
 		drift->checked--;

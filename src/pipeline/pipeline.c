@@ -316,7 +316,7 @@ bool rg_pass_make_plan(RgSession *session, RgPass *pass, RgDiags *diags)
 	pass->plan->acting = g_strdup(pass->acting);
 	pass_notice(session, pass, diags);
 	bool in_time = session->diff.destroy ||
-		       pass_check_leases(pass->plan, pass->leases, cluster, looking, diags);
+		       pass_check_leases(pass->plan, schema, pass->leases, cluster, looking, diags);
 	if (!pass_check_reservations(session, pass, diags) || !in_time)
 		pass->plan->errored = true;
 	return true;

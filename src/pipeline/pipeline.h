@@ -109,7 +109,7 @@ char *rg_pipeline_export(RgSession *session, RgPass *pass, const char *form, RgD
 /* For `drift`: adds the nodes that the cloud shows as recorded, but that do not work. Reading calls
  * only; what can't be asked is a note. */
 void rg_pipeline_check_nodes(const RgPass *pass, RgDrift *drift, RgDiags *diags);
-/* For `drift`: drops the nodes that are gone, or do not work, because their lease has ended. */
+/* For `drift`: drops the nodes that are gone, off or do not work because their lease has ended. */
 void rg_pipeline_leave_ended(const RgPass *pass, RgDrift *drift);
 /* For `doctor`, after a plan: whether the credentials may create what is desired, as if nothing of
  * it existed. Only calls that change nothing. What is denied is a finding; false: it was not asked.

@@ -81,6 +81,13 @@ static bool name_is_free(const RgSession *session, RgPass *pass, RgDiags *diags)
 	return ok && pass_check_name(session, pass, diags);
 }
 
+static bool check_leases(const RgSession *session, const RgPlan *plan, RgDiags *diags)
+{
+	const RgSchema *schema = rg_provider_schema(session->providers, plan->provider, diags);
+	return schema && pass_check_leases(plan, schema, json_object_get(plan->facts, "leases"),
+				 NULL, false, diags);
+}
+
 RgPass *rg_pipeline_open_saved(RgSession *session, const RgPlan *plan, RgDiags *diags)
 {
 	g_autoptr(RgPass) pass = g_new0(RgPass, 1);
@@ -89,8 +96,7 @@ RgPass *rg_pipeline_open_saved(RgSession *session, const RgPlan *plan, RgDiags *
 		!pass_import_saved(session, pass, plan, diags) ||
 		!rg_plan_check_fresh(
 			plan, pass->snapshot->lineage, pass->snapshot->recorded, diags) ||
-		!pass_check_leases(
-			plan, json_object_get(plan->facts, "leases"), NULL, false, diags) ||
+		!check_leases(session, plan, diags) ||
 		!rg_specs_project(plan->spec_file, NULL, NULL, &pass->project, diags) ||
 		!pass_check_trust(session, pass, plan->provider, plan->config, diags))
 		return NULL;

@@ -12,6 +12,7 @@
 #define RG_ROLE_MARKET "market"		  /* "on-demand" or "spot" */
 #define RG_ROLE_RESERVATION "reservation" /* the id of the reserved capacity that it uses */
 #define RG_ROLE_LABELS "labels" /* the map with the spec's labels; others may add their own */
+#define RG_ROLE_POWER "power"	/* whether it is on; one that is off is started in place */
 #define RG_ROLE_ADDRESS "address"
 #define RG_ROLE_PUBLIC_ADDRESS "public_address"
 

@@ -91,3 +91,16 @@ def test_what_is_forgotten_has_no_lease_any_more(gce, home):
         assert 'raygpu-expires' not in one['labels'] and one['metadata']['items'] == before[one['id']]
     gce.skip_to(END + timedelta(days=1))
     assert sorted(i['status'] for i in nodes(gce)) == ['RUNNING', 'RUNNING', 'TERMINATED']
+
+
+def test_nodes_that_are_off_since_their_end_are_no_drift(gce, home):
+    home.write('cluster.yaml', spec(POOL, extra='expires: 24h\n'))
+    home.apply()
+    gce.skip_to(datetime.now(timezone.utc) + timedelta(hours=25))
+    assert {status for status, _, _ in state(gce)} == {'TERMINATED'}
+    assert 'instance_state' in home.run('drift', 'cluster.yaml', code=2).out, 'off too early'
+    # as if all of it had happened 25 hours earlier
+    home.edit_state(*("UPDATE clusters SET facts = json_set(facts, '$.leases.cluster.{0}', facts ->> '$.leases.cluster.{0}' - 90000)".format(key)
+                      for key in ('began_s', 'ends_s')))
+    assert 'No drift' in home.run('drift', 'cluster.yaml').out
+    assert '3 of its resources would be created or started' in ' '.join(home.run('plan', 'cluster.yaml', code=9).err.split())
