@@ -1,10 +1,12 @@
 """kill -9 at each request and each answer of an apply that carries out `renamed_from`, `imports` and `removed` of a
-spec on the simulated EC2: before the cloud gets the request, and after it committed and before raygpu gets the answer.
+spec on the simulated EC2: before the cloud gets the request, and after it committed and before raygpu gets the answer;
+and at each step in which the state becomes durable.
 The next apply completes the change, every machine is still there, and then the lines do nothing.
 
 The default run samples the instants, --long (RAYGPU_LONG) takes all of them; RAYGPU_KILL_STEP overrides it."""
 import os
 import shutil
+import subprocess
 import sys
 
 import pytest
@@ -64,8 +66,12 @@ class Start:
 
 
 def check(sim, start, home, pools):
+    assert start.instances <= set(instances(sim)), 'a machine is lost'
+    assert 'can be removed' in ' '.join(check_pools(sim, home, pools).err.split())
+
+
+def check_pools(sim, home, pools):
     now = instances(sim)
-    assert start.instances <= set(now), 'a machine is lost'
     counts = {}
     for tags in now.values():
         pool = tags.get('raygpu:pool')
@@ -76,7 +82,8 @@ def check(sim, start, home, pools):
     ids = {one['values']['id'] for one in recorded if one['type'] == 'aws.instance'}
     assert ids == {name for name, tags in now.items() if 'raygpu:pool' in tags} and not [one for one in recorded if one['pending']]
     done = home.run('plan', '--detailed-exitcode')
-    assert 'No changes.' in done.out and 'can be removed' in ' '.join(done.err.split())
+    assert 'No changes.' in done.out
+    return done
 
 
 @pytest.mark.parametrize('scenario', SCENARIOS)
@@ -102,3 +109,85 @@ def test_kill_9_at_each_request(tmp_path, scenario):
             check(sim, start, home, pools)
     assert killed >= len(instants) - 2  # some runs make a request less
     print(f'{killed} kills of {2 * last} instants')
+
+
+@pytest.fixture(name='at_sync', scope='session')
+def fixture_at_sync(tmp_path_factory):
+    library = str(tmp_path_factory.mktemp('at_sync') / 'at_sync.so')
+    source = os.path.join(os.path.dirname(os.path.abspath(__file__)), 'at_sync.c')
+    subprocess.run(['cc', '-shared', '-fPIC', '-O1', '-o', library, source, '-ldl'], check=True)
+    return library
+
+
+def apply_until(home, library, number):
+    """Applies, and dies before that step; its exit code and the number of steps."""
+    syncs = os.path.join(home.folder, 'syncs')
+    code = home.run('apply', '--auto-approve', '--no-wait', code=None,
+                    env={'LD_PRELOAD': library, 'SYNCS': syncs, 'KILL_AT': str(number)}).code
+    return code, os.path.getsize(syncs)
+
+
+@pytest.mark.parametrize('scenario', SCENARIOS)
+def test_kill_9_at_each_step_of_the_state(tmp_path, at_sync, scenario):
+    pools, text = SCENARIOS[scenario]
+    start = Start(tmp_path)
+    sim, home = start.again('whole', text)
+    with sim:
+        code, steps = apply_until(home, at_sync, 0)
+        assert code == 0
+        check(sim, start, home, pools)
+    assert steps >= 10
+    killed, instants = 0, range(steps, 0, -4 * STEP if STEP > 1 else -1)
+    for number in instants:
+        sim, home = start.again(f'step-{number}', text)
+        with sim:
+            code, _ = apply_until(home, at_sync, number)
+            killed += code == -9
+            assert start.instances <= set(instances(sim)), number
+            home.edit_state('UPDATE resources SET created_s = created_s - 3600, updated_s = updated_s - 3600')
+            result = home.apply('cluster.yaml', '--no-wait', code=None)
+            assert result.code == 0, (number, result)
+            check(sim, start, home, pools)
+    assert killed >= len(instants) / 2  # answers that come together are recorded together: some runs have fewer steps
+    print(f'{killed} kills of {steps} steps')
+
+
+def disabled(pools):
+    return spec(pools={'old': 1, 'serve': 2}).replace('  serve: {', '  serve: {enabled: false, ') if pools == {'old': 1} else BEFORE
+
+
+@pytest.mark.parametrize('scenario', ['disabled', 'enabled again', 'leased'])
+def test_kill_9_at_each_step_of_the_state_of_what_stays_in_the_spec(tmp_path, at_sync, scenario):
+    start = Start(tmp_path)
+    pools = {'old': 1} if scenario == 'disabled' else {'old': 1, 'serve': 2}
+    text = BEFORE + 'expires: 2099-12-01\n' if scenario == 'leased' else disabled(pools)
+
+    def begin(name):
+        sim, home = start.again(name, text)
+        if scenario == 'enabled again':
+            home.write('cluster.yaml', disabled({'old': 1}))
+            home.apply('cluster.yaml', '--no-wait')
+            home.write('cluster.yaml', text)
+        return sim, home
+
+    sim, home = begin('whole')
+    with sim:
+        code, steps = apply_until(home, at_sync, 0)
+        assert code == 0
+        check_pools(sim, home, pools)
+    assert steps >= 10
+    killed, instants = 0, range(steps, 0, -5 * STEP if STEP > 1 else -1)
+    for number in instants:
+        sim, home = begin(f'step-{number}')
+        with sim:
+            code, _ = apply_until(home, at_sync, number)
+            killed += code == -9
+            home.edit_state('UPDATE resources SET created_s = created_s - 3600, updated_s = updated_s - 3600')
+            result = home.apply('cluster.yaml', '--no-wait', code=None)
+            assert result.code == 0, (number, result)
+            check_pools(sim, home, pools)
+            if scenario == 'leased':
+                assert set(instances(sim)) == start.instances
+                assert all(tags['raygpu:expires'] == '2099-12-01T00:00:00Z' for tags in instances(sim).values() if 'raygpu:pool' in tags)
+    assert killed >= len(instants) / 2
+    print(f'{killed} kills of {steps} steps')
