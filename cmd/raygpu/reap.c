@@ -146,7 +146,7 @@ static void reap_work(
 	look_at_all(context, specs, turns);
 	options->apply.several = turns->len > 1;
 	if (!turns->len)
-		say(context, "No lease has ended that covers anything.\n");
+		say(context, "Nothing to reap.\n");
 	if (!turns->len || (!options->dry_run && !open_to_write(context)))
 		return;
 	const ChangeOptions none = {0};

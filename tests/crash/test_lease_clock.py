@@ -55,13 +55,13 @@ def test_leases_end_while_nobody_runs_anything(tmp_path, clock):
         assert 'plan.lease' not in home.run('plan').err, '25 hours before'
         clock(49 * HOUR)
         assert 'plan.lease-ends' in home.run('plan').err and 'plan.lease-ends' in home.run('drift').err, '23 hours before'
-        assert 'No lease has ended' in home.run('reap').out
+        assert 'Nothing to reap.' in home.run('reap').out
 
         home.write('cluster.yaml', leased('20d', '96h'))
         home.apply()
         clock(73 * HOUR)
         assert running(sim) == first, 'extended in time'
-        assert 'No changes' in home.run('plan').out and 'No lease has ended' in home.run('reap').out
+        assert 'No changes' in home.run('plan').out and 'Nothing to reap.' in home.run('reap').out
 
         clock(97 * HOUR)
         assert sorted(running(sim)) == ['b', 'head'], 'it ended itself'
@@ -70,7 +70,7 @@ def test_leases_end_while_nobody_runs_anything(tmp_path, clock):
         home.run('reap')
         assert 'aws.instance.a[0]' not in home.run('state', 'list').out
         assert running(sim) == {k: v for k, v in first.items() if k != 'a'}, 'nothing else went'
-        assert 'No lease has ended' in home.run('reap').out
+        assert 'Nothing to reap.' in home.run('reap').out
 
         home.write('cluster.yaml', leased('20d', '240h'))
         home.apply()
@@ -83,4 +83,4 @@ def test_leases_end_while_nobody_runs_anything(tmp_path, clock):
         assert home.run('state', 'list', '--cluster', 'research').out == ''
         assert not [g for g in sim.world('us-east-1')['security_groups'] if g['groupName'] != 'default']
         assert not sim.world('us-east-1')['network_interfaces']
-        assert 'No lease has ended' in home.run('reap').out
+        assert 'Nothing to reap.' in home.run('reap').out

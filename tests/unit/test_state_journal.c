@@ -200,6 +200,7 @@ static void test_an_empty_group_writes_nothing(Fixture *f, gconstpointer unused)
 	int64_t serial = query_int(f->path, "SELECT serial FROM clusters");
 	rg_store_group_begin(f->store);
 	g_autoptr(RgSnapshot) snapshot = load(f);
+	g_assert_cmpstr(snapshot->cluster, ==, CLUSTER);
 	g_assert_true(rg_store_group_end(f->store, f->diags));
 	assert_fine(f->diags);
 	g_assert_cmpint(query_int(f->path, "SELECT serial FROM clusters"), ==, serial);

@@ -2,6 +2,7 @@
 import pytest
 from program import spec
 from sim_server import tags_of
+from test_import import foreign, values_of
 
 
 @pytest.fixture
@@ -9,20 +10,6 @@ def home(home):
     home.write('cluster.yaml', spec(pools={'serve': 1}))
     home.apply()
     return home
-
-
-def values_of(home, address):
-    return home.run('state', 'show', address, '--json').json()['values']
-
-
-def foreign(sim, home, **more):
-    """Someone's own instance, as similar to serve[0] as possible. Returns its id."""
-    like = values_of(home, 'aws.instance.serve[0]')
-    group = values_of(home, 'aws.security_group.nodes')['id']
-    root = sim.ok('RunInstances', {
-        'ImageId': like['image_id'], 'InstanceType': like['instance_type'], 'MinCount': '1', 'MaxCount': '1',
-        'SubnetId': like['subnet_id'], 'SecurityGroupId.1': group, **more})
-    return root.findtext('instancesSet/item/instanceId')
 
 
 def importing(*entries, pools=None):

@@ -58,7 +58,7 @@ def test_what_has_not_ended_stays(sim, home):
     write(home, '2w', '72h')
     apply(home)
     result = home.run('reap')
-    assert 'No lease has ended' in result.out and live(sim, home) == ['a', 'b', 'head']
+    assert 'Nothing to reap.' in result.out and live(sim, home) == ['a', 'b', 'head']
     assert not home.run('log', '--json').json()[0]['command'] == 'reap', 'nothing to do is not a run'
 
 
@@ -80,7 +80,7 @@ def test_a_pool_that_ended_goes_alone(sim, home):
     home.run('reap')
     assert live(sim, home) == ['b', 'head'] and not [r for r in records(home) if '.a[' in r]
     assert home.run('log', '--json').json()[0]['command'] == 'reap'
-    assert 'No lease has ended' in home.run('reap').out
+    assert 'Nothing to reap.' in home.run('reap').out
     assert 'plan.lease-ended' in home.run('plan', code=9).err, 'the spec still has the pool'
     assert 'No drift' in home.run('drift').out
     write(home, '2w', '200h')
@@ -95,7 +95,7 @@ def test_a_whole_cluster_goes_and_its_lease_stays_over(sim, home):
     end(home, 'a')
     home.run('reap')
     assert live(sim, home) == [] and records(home) == []
-    assert 'No lease has ended' in home.run('reap').out
+    assert 'Nothing to reap.' in home.run('reap').out
     assert 'plan.lease-ended' in home.run('plan', code=9).err, 'or the next pipeline would create it again'
 
 
@@ -241,4 +241,4 @@ def test_a_killed_reap_is_completed_by_the_next(tmp_path):
         home.run('reap')
         assert live(sim, home) == [] and records(home) == []
         assert not [g for g in sim.world('us-east-1')['security_groups'] if g['groupName'] != 'default']
-        assert 'No lease has ended' in home.run('reap').out
+        assert 'Nothing to reap.' in home.run('reap').out

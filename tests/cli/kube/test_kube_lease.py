@@ -62,4 +62,4 @@ def test_reap_removes_a_pool_then_the_cluster(cluster, world, home):
     home.run('reap')
     world.settle()
     assert not cluster.list('RayCluster', 'ml') and not pods(cluster)
-    assert 'No lease has ended' in home.run('reap').out
+    assert 'Nothing to reap.' in home.run('reap').out
