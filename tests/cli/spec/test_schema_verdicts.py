@@ -187,7 +187,7 @@ def schema_rows(validator, properties, at=''):
             sub = validator.schema['$defs'][sub['$ref'].rsplit('/', 1)[1]]
         found[at + name] = not ('x-raygpu-later' in sub and sub.get('not') == {})
         if sub.get('properties') and at + name not in ('head', 'pools'):
-            is_mapping = at + name in ('disk', 'network')
+            is_mapping = at + name in ('disk', 'network', 'workers')
             found.update(schema_rows(validator, sub['properties'], f'{at}{name}.'))
             if is_mapping:
                 del found[name]
