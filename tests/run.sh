@@ -34,13 +34,14 @@ plain="tests/cli/aws/test_moto.py tests/cli/boot tests/cli/ci tests/cli/command/
   tests/cli/gcp/test_gcp_described.py tests/cli/kube/test_kube_kill.py tests/cli/sim/test_aws_cli.py
   tests/cli/sim/test_gce_gcloud.py tests/cli/state/test_gcs_clients.py"
 # Many processes of code that other files run under ASan, too: without it in every run, with it by --long.
-often="tests/cli/adopt/test_foreign_tags.py tests/cli/adopt/test_import.py tests/cli/adopt/test_other_account.py
-  tests/cli/adopt/test_renamed.py tests/cli/apply/test_apply_many.py tests/cli/apply/test_failover.py tests/cli/apply/test_rolling.py
+often="tests/cli/adopt/test_foreign_tags.py tests/cli/adopt/test_import.py tests/cli/adopt/test_imports_in_spec.py
+  tests/cli/adopt/test_other_account.py tests/cli/adopt/test_renamed.py tests/cli/apply/test_apply_many.py tests/cli/apply/test_enabled.py
+  tests/cli/apply/test_failover.py tests/cli/apply/test_rolling.py
   tests/cli/aws/test_aws_head_address.py tests/cli/aws/test_aws_placement.py tests/cli/aws/test_aws_reservation.py
   tests/cli/aws/test_aws_spot.py tests/cli/command/test_connect.py tests/cli/fit/test_fit_properties.py tests/cli/fit/test_offers_csv.py
   tests/cli/gcp/test_gcp_as_on_aws.py tests/cli/kube/test_kube_calls.py tests/cli/kube/test_kube_copies.py
   tests/cli/kube/test_kube_gitops.py tests/cli/kube/test_kube_kubectl.py tests/cli/kube/test_kube_old_kueue.py
-  tests/cli/kube/test_kube_race.py tests/cli/ready/test_hardware.py tests/cli/ready/test_unhealthy.py tests/cli/ready/test_waiting.py
+  tests/cli/kube/test_kube_race.py tests/cli/module/test_providers_check.py tests/cli/ready/test_hardware.py tests/cli/ready/test_unhealthy.py tests/cli/ready/test_waiting.py
   tests/cli/report/test_runner_commands.py tests/cli/state/test_every_store.py tests/cli/state/test_gcs.py
   tests/cli/state/test_name_taken.py tests/cli/state/test_s3.py tests/cli/state/test_state_damage.py
   tests/cli/state/test_state_move.py tests/cli/state/test_state_place.py"
