@@ -22,6 +22,7 @@ typedef struct {
 	GHashTable *told; /* char*: findings of several checks appear once */
 	int exit_code;	  /* of the first error */
 	json_t *plan;	  /* that was made; NULL: none */
+	size_t tested;	  /* permissions, all of them granted or in the report; 0: none */
 	DoctorSeen seen;
 } Doctor;
 

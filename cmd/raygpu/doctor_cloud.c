@@ -147,13 +147,45 @@ static void hint_policy(const Doctor *doctor, const RgPass *pass, RgDiags *found
 	}
 }
 
+/* Asks the cloud, if it can tell, for each permission that the spec needs. */
+static void check_permissions(Doctor *doctor, const RgPass *pass)
+{
+	const RgCluster *cluster = pass->cluster;
+	g_autoptr(RgDiags) found = rg_diags_new(), failed = rg_diags_new();
+	if (!rg_provider_offers(pass->provider, "preflight"))
+		return;
+	json_auto_t *input = json_pack("{s:s, s:s?, s:O, s:O, s:{}}", "for", "apply", "account",
+		pass->snapshot->account, "config", cluster->provider.config, "spec", cluster->view,
+		"with");
+	if (!rg_provider_test_permissions(
+		    pass->provider, cluster->name, input, found, &doctor->tested, failed)) {
+		const RgDiag *why = rg_diags_count(failed) ? rg_diags_get(failed, 0) : NULL;
+		RgDiag *diag = rg_diags_warning(
+			found, "plan.unchecked", "permissions could not be checked");
+		if (why)
+			rg_diag_detail(diag, "%s", why->summary);
+		if (why && why->hint)
+			rg_diag_hint(diag, "%s", why->hint);
+	} else if (rg_diags_count(found)) {
+		RgDiag *first = (RgDiag *)(uintptr_t)rg_diags_get(found, 0);
+		rg_diag_hint(first, "`raygpu iam %s` prints what to grant", doctor->spec);
+	}
+	doctor_take_by_code(doctor, "permissions", found);
+}
+
 /* `tried`: the creation of what exists. */
 static void report_plan(Doctor *doctor, const RgPass *pass, bool tried)
 {
 	const RgPlan *plan = pass->plan;
 	unsigned added = plan->create + plan->replace;
 	bool asked = added && rg_provider_offers(pass->provider, "preflight");
-	if (!doctor_has_findings(doctor, "permissions"))
+	bool fine = !doctor_has_findings(doctor, "permissions");
+	if (fine && doctor->tested)
+		doctor_ok(doctor, "permissions",
+			"plan: everything could be read; apply: all %zu permissions that were "
+			"tested are granted",
+			doctor->tested);
+	else if (fine)
 		doctor_ok(doctor, "permissions", "plan: everything could be read; apply: %s",
 			tried	? "the creation of the whole cluster was tried without making "
 				  "anything"
@@ -231,9 +263,10 @@ void doctor_check_clouds(Doctor *doctor, RgPass *pass)
 	context->session.http.on_try_data = &doctor->seen;
 	if (!pass)
 		check_recorded(doctor);
-	else if (check_pass(doctor, pass))
+	else if (check_pass(doctor, pass)) {
+		check_permissions(doctor, pass);
 		check_plan(doctor);
-	else
+	} else
 		doctor_skip(doctor, "the cloud does not accept the credentials, or was not asked",
 			of_plan);
 	if (pass || g_hash_table_size(doctor->seen.servers))

@@ -22,6 +22,8 @@ struct rgp_inst {
 	ModErrors *errors;
 	ModLease *lease; /* empty before the first request (credentials.c) */
 	ModRest rest;
+	char *resources_base; /* "https://cloudresourcemanager.googleapis.com/"; NULL: not asked */
+	ModRest resources;
 	struct GcpStore *store; /* gcs.h: opened for a state; else NULL */
 	pthread_mutex_t lock;
 	char *project;		    /* under the lock; NULL: not known yet */
@@ -29,6 +31,9 @@ struct rgp_inst {
 };
 
 typedef ModCall GcpCall;
+
+/* gcloud's name for the URL of the Cloud Resource Manager API. */
+#define GCP_RESOURCES_ENV "CLOUDSDK_API_ENDPOINT_OVERRIDES_CLOUDRESOURCEMANAGER"
 
 /* Kinds of this module. */
 #define GCP_FIREWALL "gcp.firewall"

@@ -76,6 +76,10 @@ rgp_status gcp_lower(const GcpCall *call, const json_t *input);
 rgp_status gcp_preflight(const GcpCall *call, const json_t *input);
 rgp_status gcp_account(const GcpCall *call, const json_t *input);
 rgp_status gcp_permissions(const GcpCall *call, const json_t *input);
+/* The entries of permissions.json that the task and the spec of that call's input need. */
+json_t *gcp_permissions_needed(const json_t *input);
+/* Findings about permissions that the caller lacks in the project; `about`: that call's input. */
+rgp_status gcp_permissions_test(const GcpCall *call, const json_t *about);
 
 /* An update's labels: those of the cloud with the item's changes and marks merged in. */
 json_t *gcp_labels_merged(const char *kind, const json_t *item, const json_t *there);

@@ -25,6 +25,23 @@ static void find_endpoint(const ModTalk *talk, struct rgp_inst *inst)
 			    : g_strdup_printf("https://compute.%s/compute/v1/", inst->universe);
 }
 
+/* Where Compute Engine is another server, Google's Resource Manager knows nothing about it. */
+static void find_resources(const ModTalk *talk, struct rgp_inst *inst)
+{
+	const char *named = mod_open_env(talk, GCP_RESOURCES_ENV);
+	bool other = *mod_str(inst->config, "endpoint") || *mod_open_env(talk, ENDPOINT_ENV);
+	if (*named)
+		inst->resources_base =
+			g_strconcat(named, g_str_has_suffix(named, "/") ? "" : "/", NULL);
+	else if (!other)
+		inst->resources_base =
+			g_strdup_printf("https://cloudresourcemanager.%s/", inst->universe);
+	inst->resources = inst->rest;
+	inst->resources.cloud = "Resource Manager";
+	inst->resources.base = inst->resources_base;
+	inst->resources.max_tries = 0;
+}
+
 static void find_project(const ModTalk *talk, struct rgp_inst *inst)
 {
 	const struct {
@@ -70,6 +87,7 @@ void gcp_close(struct rgp_inst *inst)
 	g_free(inst->region);
 	json_decref(inst->config);
 	g_free(inst->base);
+	g_free(inst->resources_base);
 	g_free(inst->connection);
 	g_free(inst->key_path);
 	json_decref(inst->key);
@@ -107,6 +125,7 @@ rgp_status gcp_open(const struct rgp_host *host, struct rgp_call *call, const st
 		.codes = codes,
 		.messages = messages,
 		.max_tries = TRIES};
+	find_resources(&talk, inst);
 	const GcpCall opened = {talk, inst};
 	const json_t *store = json_object_get(input, "store");
 	if (store && !(inst->store = gcp_store_open(&opened, store))) {

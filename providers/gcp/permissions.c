@@ -65,10 +65,22 @@ static void add_all(GPtrArray *names, const json_t *permissions)
 			g_ptr_array_add(names, (char *)(uintptr_t)json_string_value(name));
 }
 
-rgp_status gcp_permissions(const GcpCall *call, const json_t *input)
+json_t *gcp_permissions_needed(const json_t *input)
 {
 	const struct rg_embedded *file = gcp_data_find("permissions.json");
-	json_auto_t *entries = json_loadb(file->data, file->len, 0, NULL);
+	json_auto_t *all = json_loadb(file->data, file->len, 0, NULL);
+	json_t *needed = json_array(), *entry;
+	size_t i;
+	json_array_foreach (all, i, entry)
+		if (mod_has_text(json_object_get(entry, "for"), mod_str(input, "for")) &&
+			is_needed(input, mod_str(entry, "when")))
+			json_array_append(needed, entry);
+	return needed;
+}
+
+rgp_status gcp_permissions(const GcpCall *call, const json_t *input)
+{
+	json_auto_t *entries = gcp_permissions_needed(input);
 	g_autoptr(GPtrArray) names = g_ptr_array_new();
 	const char *task = mod_str(input, "for"), *option;
 	json_t *value;
@@ -77,9 +89,7 @@ rgp_status gcp_permissions(const GcpCall *call, const json_t *input)
 	json_object_foreach (json_object_get(input, "with"), option, value)
 		return mod_refuse(call, NULL, "leave it out", "unknown --with \"%s\"", option);
 	json_array_foreach (entries, i, entry)
-		if (mod_has_text(json_object_get(entry, "for"), task) &&
-			is_needed(input, mod_str(entry, "when")))
-			add_all(names, json_object_get(entry, "permissions"));
+		add_all(names, json_object_get(entry, "permissions"));
 	if (!names->len)
 		return mod_refuse(call, NULL,
 			"known: plan, apply, import, rebuild, state, state-read",

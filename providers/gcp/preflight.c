@@ -334,6 +334,9 @@ static const json_t *find_nodes(const json_t *creates, bool closed)
 
 rgp_status gcp_preflight(const GcpCall *call, const json_t *input)
 {
+	const json_t *permissions = json_object_get(input, "permissions");
+	if (permissions)
+		return gcp_permissions_test(call, permissions);
 	json_auto_t *needs = json_object(), *first = json_object(), *parts = json_object(),
 		    *hidden = json_object();
 	g_autoptr(GPtrArray) rows = g_ptr_array_new_with_free_func((GDestroyNotify)g_strfreev);

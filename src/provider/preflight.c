@@ -7,6 +7,7 @@ typedef struct {
 	const json_t *creates, *updates; /* updates may be NULL */
 	RgDiags *findings;
 	json_t *limits; /* may be NULL */
+	size_t *tested; /* likewise */
 } Preflight;
 
 /* Of the change at the address; NULL if it was not asked about. */
@@ -55,6 +56,10 @@ static void take_finding(RgCall *call, const char *slot, json_t *value)
 	g_autofree char *address = text_of(value, "address");
 	g_autofree char *attribute = text_of(value, "attribute");
 	g_autofree char *origin = text_of(value, "origin");
+	if (preflight->tested && g_str_equal(slot, "tested")) {
+		*preflight->tested = (size_t)MAX(rg_json_int(value, "count", 0), 0);
+		return;
+	}
 	if (!g_str_equal(slot, "finding")) {
 		rg_call_bad(call, "\"%s\" is not a result of it", slot);
 		return;
@@ -81,7 +86,8 @@ bool rg_provider_preflight(RgProvider *provider, const RgPreflightAbout *about,
 	const json_t *creates, RgDiags *findings, json_t *limits, RgDiags *diags)
 {
 	g_autoptr(RgDiags) found = rg_diags_new();
-	Preflight preflight = {creates, about->updates, found, limits};
+	Preflight preflight = {
+		.creates = creates, .updates = about->updates, .findings = found, .limits = limits};
 	json_auto_t *input = json_pack("{s:s, s:b, s:O}", "cluster", about->cluster, "applies",
 		about->applies, "creates", rg_json_unconst(creates));
 	if (json_array_size(about->updates))
@@ -89,6 +95,23 @@ bool rg_provider_preflight(RgProvider *provider, const RgPreflightAbout *about,
 	if (about->container_image)
 		rg_json_set_str(input, "container_image", about->container_image);
 	RgCall call = {.slot = take_finding, .data = &preflight};
+	bool ok = rg_call_make(&call, provider, "preflight", input, diags);
+	ok = ok && call.bad_count == 0;
+	rg_call_clear(&call);
+	if (ok)
+		rg_diags_take_all(findings, found);
+	return ok;
+}
+
+bool rg_provider_test_permissions(RgProvider *provider, const char *cluster,
+	const json_t *permissions, RgDiags *findings, size_t *tested, RgDiags *diags)
+{
+	g_autoptr(RgDiags) found = rg_diags_new();
+	Preflight preflight = {.findings = found, .tested = tested};
+	json_auto_t *input = json_pack("{s:s, s:b, s:[], s:O}", "cluster", cluster, "applies", 0,
+		"creates", "permissions", rg_json_unconst(permissions));
+	RgCall call = {.slot = take_finding, .data = &preflight};
+	*tested = 0;
 	bool ok = rg_call_make(&call, provider, "preflight", input, diags);
 	ok = ok && call.bad_count == 0;
 	rg_call_clear(&call);

@@ -166,6 +166,12 @@ typedef struct {
 bool rg_provider_preflight(RgProvider *provider, const RgPreflightAbout *about,
 	const json_t *creates, RgDiags *findings, json_t *limits, RgDiags *diags);
 
+/* Which of the permissions that rg_provider_permissions names for this input the user lacks, as
+ * findings; `tested`: how many were tested, 0 if the module can't. False with diagnostics, and no
+ * findings, if the cloud could not be asked. Only if the module offers "preflight". */
+bool rg_provider_test_permissions(RgProvider *provider, const char *cluster,
+	const json_t *permissions, RgDiags *findings, size_t *tested, RgDiags *diags);
+
 /* Facts document, a new reference; NULL and diagnostics. */
 json_t *rg_provider_resolve(RgProvider *provider, const json_t *wants, RgDiags *diags);
 /* The facts of a provider without zones, as far as they are known without asking: everything is

@@ -56,7 +56,7 @@ static const RgSimKnob knobs[] = {
 	{"google_projects", .check = rg_sim_knob_is_words, .json = "[\"*\"]",
 		.form = "a list of projects"},
 	{"disabled_apis", .check = rg_sim_knob_is_words, .json = "[]",
-		.form = "a list of projects"},
+		.form = "a list of projects, and of cloudresourcemanager/PROJECT"},
 	{"denied_permissions", .check = rg_sim_knob_is_words, .json = "[]",
 		.form = "a list of permissions"},
 	{"permission_log", .check = rg_sim_knob_is_path, .json = "\"\"",
@@ -197,10 +197,25 @@ static bool admit_compute(RgSimCall *call)
 	       gce_permission_check(call) && gce_throttle(call);
 }
 
+static bool admit_resources(RgSimCall *call)
+{
+	call->action = find_action("resourcemanager.testIamPermissions");
+	call->place_name = gce_resources_project(call->request);
+	if (!gce_auth_check(call))
+		return false;
+	if (!has_project(NULL, call->place_name))
+		return rg_sim_fail(
+			call, 400, "INVALID_ARGUMENT", "Request contains an invalid argument.");
+	return read_pairs(call, call->request->query) && read_json(call) &&
+	       gce_resources_check(call);
+}
+
 static bool cloud_admit(RgSimCall *call)
 {
 	call->service = gce_service_of(call->request);
 	call->params = json_object();
+	if (call->service == GCE_RESOURCES)
+		return admit_resources(call);
 	return call->service == GCE_COMPUTE ? admit_compute(call) : admit_login(call);
 }
 
@@ -243,7 +258,10 @@ static json_t *compute_error(const RgSimCall *call, const char *message)
 			json_pack("[{s:s, s:s, s:s, s:{s:s}}]", "@type",
 				"type.googleapis.com/google.rpc.ErrorInfo", "reason",
 				rate ? "RATE_LIMIT_EXCEEDED" : "SERVICE_DISABLED", "domain",
-				"googleapis.com", "metadata", "service", "compute.googleapis.com"));
+				"googleapis.com", "metadata", "service",
+				call->service == GCE_RESOURCES
+					? "cloudresourcemanager.googleapis.com"
+					: "compute.googleapis.com"));
 	}
 	return json_pack("{s:o}", "error", error);
 }

@@ -27,7 +27,7 @@ enum {
 };
 
 /* RgSimAction.service */
-enum { GCE_COMPUTE, GCE_LOGIN, GCE_METADATA };
+enum { GCE_COMPUTE, GCE_LOGIN, GCE_METADATA, GCE_RESOURCES };
 
 /* Each family's actions; the tables end with a NULL name. Names are those of the description; a
  * word of `handled` is a query parameter, or with a leading dot a member of the body and all below
@@ -343,6 +343,10 @@ json_t *gce_printed(json_t *value);
 bool gce_auth_check(RgSimCall *call);
 /* permission.c: may the caller, and is the API enabled? */
 bool gce_permission_check(RgSimCall *call);
+/* The same for the Cloud Resource Manager API, which needs no permission. */
+bool gce_resources_check(RgSimCall *call);
+/* The project of a request to that API; NULL: it is another request. g_free. */
+char *gce_resources_project(const RgSimRequest *request);
 /* login.c: GCE_COMPUTE and so on, or -1; and the action of a request that is not Compute Engine's.
  */
 int gce_service_of(const RgSimRequest *request);

@@ -26,6 +26,9 @@ int gce_service_of(const RgSimRequest *request)
 	bool post = g_str_equal(request->method, "POST");
 	if (g_str_has_prefix(path, "/compute/v1/"))
 		return GCE_COMPUTE;
+	g_autofree char *project = gce_resources_project(request);
+	if (project)
+		return GCE_RESOURCES;
 	if (g_str_has_prefix(path, "/computeMetadata/") ||
 		(g_str_equal(path, "/") &&
 			g_hash_table_contains(request->headers, "metadata-flavor")))

@@ -72,18 +72,23 @@ static bool check_machine(RgSimCall *call)
 	return true;
 }
 
+/* `entry` of the knob: in this project it is not enabled. */
+static bool check_enabled(RgSimCall *call, const char *entry, const char *api, const char *host)
+{
+	if (!rg_sim_knobs_lists(json_object_get(call->sim->knobs, "disabled_apis"), entry))
+		return true;
+	return rg_sim_fail(call, 403, "accessNotConfigured",
+		"%s API has not been used in project %s before or it is disabled. Enable it by "
+		"visiting https://console.developers.google.com/apis/api/%s/overview?project=%s "
+		"then retry.",
+		api, call->place_name, host, call->place_name);
+}
+
 bool gce_permission_check(RgSimCall *call)
 {
 	const char *name = call->action->name;
-	if (rg_sim_knobs_lists(
-		    json_object_get(call->sim->knobs, "disabled_apis"), call->place_name))
-		return rg_sim_fail(call, 403, "accessNotConfigured",
-			"Compute Engine API has not been used in project %s before or it is "
-			"disabled. "
-			"Enable it by visiting "
-			"https://console.developers.google.com/apis/api/compute.googleapis.com/"
-			"overview?project=%s then retry.",
-			call->place_name, call->place_name);
+	if (!check_enabled(call, call->place_name, "Compute Engine", "compute.googleapis.com"))
+		return false;
 	if (g_str_has_suffix(name, ".testIamPermissions"))
 		return true;
 	g_autofree char *permission = permission_of(name);
@@ -108,7 +113,53 @@ static bool test_permissions(RgSimCall *call)
 	return gce_answer(call, json_pack("{s:o}", "permissions", granted));
 }
 
+/* ---- cloudresourcemanager.googleapis.com: projects.testIamPermissions */
+
+#define RESOURCES "/v1/projects/"
+#define TEST ":testIamPermissions"
+#define TESTED_MAX 100
+
+char *gce_resources_project(const RgSimRequest *request)
+{
+	if (!g_str_equal(request->method, "POST") || !g_str_has_prefix(request->path, RESOURCES))
+		return NULL;
+	const char *name = request->path + strlen(RESOURCES);
+	if (strchr(name, '/') || !g_str_has_suffix(name, TEST))
+		return NULL;
+	return g_strndup(name, strlen(name) - strlen(TEST));
+}
+
+bool gce_resources_check(RgSimCall *call)
+{
+	g_autofree char *entry = g_strconcat("cloudresourcemanager/", call->place_name, NULL);
+	if (!rg_sim_knobs_lists(
+		    json_object_get(call->sim->knobs, "google_projects"), call->place_name))
+		return rg_sim_fail(
+			call, 403, "PERMISSION_DENIED", "The caller does not have permission");
+	return check_enabled(
+		call, entry, "Cloud Resource Manager", "cloudresourcemanager.googleapis.com");
+}
+
+/* One that is not a permission's name fails the whole call. */
+static bool test_project(RgSimCall *call)
+{
+	const json_t *asked = json_object_get(call_body(call), "permissions"), *permission;
+	size_t i;
+	if (!json_array_size(asked) || json_array_size(asked) > TESTED_MAX)
+		return rg_sim_fail(call, 400, "INVALID_ARGUMENT",
+			"From 1 to %d permissions can be tested.", TESTED_MAX);
+	json_array_foreach (asked, i, permission) {
+		const char *name = json_string_value(permission);
+		if (!name || !g_regex_match_simple(
+				     "^[a-z]+([.][A-Za-z]+){2}$", name, G_REGEX_DOLLAR_ENDONLY, 0))
+			return rg_sim_fail(call, 400, "INVALID_ARGUMENT",
+				"Permission %s is not valid for this resource.", name ? name : "");
+	}
+	return test_permissions(call);
+}
+
 const RgSimAction gce_permission_actions[] = {
+	{"resourcemanager.testIamPermissions", test_project, false, ".permissions"},
 	{"instances.testIamPermissions", test_permissions, false, ".permissions"},
 	{"subnetworks.testIamPermissions", test_permissions, false, ".permissions"},
 	{NULL},

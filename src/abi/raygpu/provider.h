@@ -200,11 +200,15 @@
  *                 "attributes": {desired ones, with expressions}, "origin": JSON pointer into the
  *                 spec, "replaces": true if as many are removed for it}],
  *                 "updates": [{"kind", "address", "id", "attributes", "observed", "origin", "changed": as for
- *                 update}], of kinds with "tries_updates" in the schema; absent if there are none}
+ *                 update}], of kinds with "tries_updates" in the schema; absent if there are none,
+ *                 "permissions": the input of that call, if a user asks which permissions are missing (`raygpu
+ *                 doctor`); then "creates" is empty. A module whose cloud can't tell without a try ignores it}
  *          returns "finding" (any number): {"severity": "error" | "warning" | "note", "class", "message",
  *                 "detail", "hint", "code", "request_id", "address", "attribute", "origin",
  *                 "limit": of a quota that instance types share, {"market", "types": a regular expression,
- *                 "free": vCPUs, "wanted": vCPUs of these creates}: it applies to other types that match too}
+ *                 "free": vCPUs, "wanted": vCPUs of these creates}: it applies to other types that match too};
+ *                 and, about "permissions", a warning for each that is missing, and "tested": {"count": of all
+ *                 that were tested}
  *          What the cloud reports about these changes in advance: quota, permissions, capacity. Reading
  *          calls only (a dry run is one). "severity", "class" and "message" are required. An error is
  *          what the change would meet: the plan is not applied, and the run exits with the code of the
