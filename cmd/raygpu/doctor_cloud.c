@@ -147,7 +147,7 @@ static void hint_policy(const Doctor *doctor, const RgPass *pass, RgDiags *found
 	}
 }
 
-/* Asks the cloud, if it can tell, for each permission that the spec needs. */
+/* Which permissions that the spec needs are missing, if the cloud can report it. */
 static void check_permissions(Doctor *doctor, const RgPass *pass)
 {
 	const RgCluster *cluster = pass->cluster;

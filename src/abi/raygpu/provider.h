@@ -202,7 +202,7 @@
  *                 "updates": [{"kind", "address", "id", "attributes", "observed", "origin", "changed": as for
  *                 update}], of kinds with "tries_updates" in the schema; absent if there are none,
  *                 "permissions": the input of that call, if a user asks which permissions are missing (`raygpu
- *                 doctor`); then "creates" is empty. A module whose cloud can't tell without a try ignores it}
+ *                 doctor`); then "creates" is empty. A module whose cloud does not report them ignores it}
  *          returns "finding" (any number): {"severity": "error" | "warning" | "note", "class", "message",
  *                 "detail", "hint", "code", "request_id", "address", "attribute", "origin",
  *                 "limit": of a quota that instance types share, {"market", "types": a regular expression,

@@ -64,7 +64,7 @@ def test_a_permission_of_plan_is_named_beside_the_refusal(gce, home):
 
 
 def test_what_is_granted_on_one_resource_is_not_asked_for(gce, home):
-    """On the service account itself; the simulator refuses the creation all the same."""
+    """It may be granted on the service account itself."""
     gce.knobs(denied_permissions=['iam.serviceAccounts.actAs'])
     assert [one['status'] for one in examine(home)] == ['ok']
 
