@@ -82,19 +82,13 @@ static void take_finding(RgCall *call, const char *slot, json_t *value)
 		json_object_set(preflight->limits, address, limit);
 }
 
-bool rg_provider_preflight(RgProvider *provider, const RgPreflightAbout *about,
-	const json_t *creates, RgDiags *findings, json_t *limits, RgDiags *diags)
+/* Findings only of a call that succeeded. */
+static bool ask(RgProvider *provider, const json_t *input, Preflight *preflight, RgDiags *findings,
+	RgDiags *diags)
 {
 	g_autoptr(RgDiags) found = rg_diags_new();
-	Preflight preflight = {
-		.creates = creates, .updates = about->updates, .findings = found, .limits = limits};
-	json_auto_t *input = json_pack("{s:s, s:b, s:O}", "cluster", about->cluster, "applies",
-		about->applies, "creates", rg_json_unconst(creates));
-	if (json_array_size(about->updates))
-		json_object_set(input, "updates", rg_json_unconst(about->updates));
-	if (about->container_image)
-		rg_json_set_str(input, "container_image", about->container_image);
-	RgCall call = {.slot = take_finding, .data = &preflight};
+	preflight->findings = found;
+	RgCall call = {.slot = take_finding, .data = preflight};
 	bool ok = rg_call_make(&call, provider, "preflight", input, diags);
 	ok = ok && call.bad_count == 0;
 	rg_call_clear(&call);
@@ -103,19 +97,25 @@ bool rg_provider_preflight(RgProvider *provider, const RgPreflightAbout *about,
 	return ok;
 }
 
+bool rg_provider_preflight(RgProvider *provider, const RgPreflightAbout *about,
+	const json_t *creates, RgDiags *findings, json_t *limits, RgDiags *diags)
+{
+	Preflight preflight = {.creates = creates, .updates = about->updates, .limits = limits};
+	json_auto_t *input = json_pack("{s:s, s:b, s:O}", "cluster", about->cluster, "applies",
+		about->applies, "creates", rg_json_unconst(creates));
+	if (json_array_size(about->updates))
+		json_object_set(input, "updates", rg_json_unconst(about->updates));
+	if (about->container_image)
+		rg_json_set_str(input, "container_image", about->container_image);
+	return ask(provider, input, &preflight, findings, diags);
+}
+
 bool rg_provider_test_permissions(RgProvider *provider, const char *cluster,
 	const json_t *permissions, RgDiags *findings, size_t *tested, RgDiags *diags)
 {
-	g_autoptr(RgDiags) found = rg_diags_new();
-	Preflight preflight = {.findings = found, .tested = tested};
+	Preflight preflight = {.tested = tested};
 	json_auto_t *input = json_pack("{s:s, s:b, s:[], s:O}", "cluster", cluster, "applies", 0,
 		"creates", "permissions", rg_json_unconst(permissions));
-	RgCall call = {.slot = take_finding, .data = &preflight};
 	*tested = 0;
-	bool ok = rg_call_make(&call, provider, "preflight", input, diags);
-	ok = ok && call.bad_count == 0;
-	rg_call_clear(&call);
-	if (ok)
-		rg_diags_take_all(findings, found);
-	return ok;
+	return ask(provider, input, &preflight, findings, diags);
 }
