@@ -60,14 +60,11 @@ bool remove_record(Apply *apply, const Job *job)
 			g_ptr_array_add(refused, result->address);
 	}
 	const char *cluster = apply->plan->cluster;
-	bool ok = !gone->len || rg_store_removed(apply->store, cluster,
-					(const char *const *)gone->pdata, gone->len, apply->diags);
-	if (refused->len &&
-		!rg_store_leaving(apply->store, cluster, (const char *const *)refused->pdata,
-			refused->len, false, apply->diags))
-		apply->store_failed = true;
-	apply->store_failed |= !ok;
-	return ok;
+	return (!gone->len || rg_store_removed(apply->store, cluster,
+				      (const char *const *)gone->pdata, gone->len, apply->diags)) &&
+	       (!refused->len ||
+		       rg_store_leaving(apply->store, cluster, (const char *const *)refused->pdata,
+			       refused->len, false, apply->diags));
 }
 
 void remove_finish(Apply *apply, Job *job)
@@ -104,16 +101,26 @@ static void not_in_place(Apply *apply, Step *step)
 	step_fail(apply, step, diag);
 }
 
+/* It has no marks any more, or no longer exists. */
+static bool is_released(const RgPlanChange *change, const RgItemResult *result)
+{
+	return change->action == RG_ACTION_RELEASE &&
+	       (result->outcome == RG_OUTCOME_DONE ||
+		       (result->outcome == RG_OUTCOME_FAILED && result->class_ == RG_CLASS_GONE));
+}
+
 bool update_record(Apply *apply, const Job *job)
 {
 	g_autofree RgRecordNews *news = g_new0(RgRecordNews, job->results->len);
-	g_autoptr(GPtrArray) refused = g_ptr_array_new();
+	g_autoptr(GPtrArray) refused = g_ptr_array_new(), released = g_ptr_array_new();
 	const json_t *items = json_object_get(job->input, "items");
 	size_t n = 0;
 	for (guint i = 0; i < job->results->len; i++) {
 		const RgItemResult *result = job->results->pdata[i];
 		const RgPlanChange *change = ((Step *)job->steps->pdata[i])->change;
-		if (result->outcome == RG_OUTCOME_UNSUPPORTED || result->definite)
+		if (is_released(change, result))
+			g_ptr_array_add(released, change->address);
+		else if (result->outcome == RG_OUTCOME_UNSUPPORTED || result->definite)
 			g_ptr_array_add(refused, change->address);
 		if (result->outcome == RG_OUTCOME_PENDING)
 			live_learn(apply, change, result);
@@ -125,34 +132,12 @@ bool update_record(Apply *apply, const Job *job)
 		news[n++] = (RgRecordNews){
 			change->address, change->desired, live_unsaved(live), change->pin};
 	}
-	if (refused->len &&
-		!rg_store_updating(apply->store, apply->plan->cluster,
-			(const char *const *)refused->pdata, refused->len, false, apply->diags))
-		apply->store_failed = true;
-	if (!n || rg_store_record_many(apply->store, apply->plan->cluster, news, n, apply->diags))
-		return true;
-	apply->store_failed = true;
-	return false;
-}
-
-/* It has no marks any more, or no longer exists. */
-static bool is_released(const Step *step, const RgItemResult *result)
-{
-	return step->change->action == RG_ACTION_RELEASE &&
-	       (result->outcome == RG_OUTCOME_DONE ||
-		       (result->outcome == RG_OUTCOME_FAILED && result->class_ == RG_CLASS_GONE));
-}
-
-static void finish_release(Apply *apply, Step *step)
-{
-	const char *address = step->change->address;
-	if (!release_all(apply, &address, 1)) {
-		apply->store_failed = true;
-		step_fail(apply, step, last_diag(apply));
-		return;
-	}
-	step_done(apply, step);
-	live_forget(apply, address);
+	const char *cluster = apply->plan->cluster;
+	return (!refused->len ||
+		       rg_store_updating(apply->store, cluster, (const char *const *)refused->pdata,
+			       refused->len, false, apply->diags)) &&
+	       release_all(apply, (const char *const *)released->pdata, released->len) &&
+	       (!n || rg_store_record_many(apply->store, cluster, news, n, apply->diags));
 }
 
 void update_finish(Apply *apply, Job *job)
@@ -162,18 +147,21 @@ void update_finish(Apply *apply, Job *job)
 	for (guint i = 0; i < job->results->len; i++) {
 		const RgItemResult *result = job->results->pdata[i];
 		Step *step = job->steps->pdata[i];
-		if (is_released(step, result))
-			finish_release(apply, step);
-		else if (result->outcome == RG_OUTCOME_UNSUPPORTED)
+		bool released = is_released(step->change, result);
+		if (result->outcome == RG_OUTCOME_UNSUPPORTED) {
 			not_in_place(apply, step);
-		else if (result->outcome == RG_OUTCOME_PENDING)
+		} else if (result->outcome == RG_OUTCOME_PENDING) {
 			poll_again(apply, job, step, result);
-		else if (result->outcome != RG_OUTCOME_DONE)
+		} else if (result->outcome != RG_OUTCOME_DONE && !released) {
 			failures_add(failures, step, result);
-		else if (!job->recorded)
+		} else if (!job->recorded) {
 			step_fail(apply, step, apply->unwritten);
-		else
+		} else if (released) {
+			step_done(apply, step);
+			live_forget(apply, step->change->address);
+		} else {
 			settle_begin(apply, step); /* an update may restart it */
+		}
 	}
 	failures_tell(failures, apply, "could not update", NULL);
 }

@@ -96,13 +96,19 @@ static void fail_all(Apply *apply, GPtrArray *steps, const RgDiag *why)
 }
 
 /* What these replace is recorded at an address of its own, before they take theirs. */
+/* The node that it replaces has its address, and is still recorded there. */
+static bool needs_room(const Step *step)
+{
+	return step->former && !step->made_room;
+}
+
 static bool make_room(Apply *apply, const GPtrArray *steps)
 {
 	g_autofree RgMove *moves = g_new0(RgMove, steps->len);
 	size_t n = 0;
 	for (guint i = 0; i < steps->len; i++) {
 		const Step *step = steps->pdata[i];
-		if (step->former && !step->made_room)
+		if (needs_room(step))
 			moves[n++] = (RgMove){.from = step->change->address,
 				.to = step->former,
 				.group = step->change->group,
@@ -113,7 +119,7 @@ static bool make_room(Apply *apply, const GPtrArray *steps)
 		return false;
 	for (guint i = 0; i < steps->len; i++) {
 		Step *step = steps->pdata[i];
-		if (step->former && !step->made_room)
+		if (needs_room(step))
 			live_move(apply, step->change->address, step->former);
 		step->made_room = step->former;
 	}
@@ -122,11 +128,9 @@ static bool make_room(Apply *apply, const GPtrArray *steps)
 
 bool create_makes_room(const GPtrArray *steps)
 {
-	for (guint i = 0; i < steps->len; i++) {
-		const Step *step = steps->pdata[i];
-		if (step->former && !step->made_room)
+	for (guint i = 0; i < steps->len; i++)
+		if (needs_room(steps->pdata[i]))
 			return true;
-	}
 	return false;
 }
 

@@ -311,7 +311,7 @@ const json_t *live_unsaved(Live *live);
 json_t *computed_of(const RgKind *kind, const json_t *attributes);
 const RgKind *kind_of(const Apply *apply, const char *kind);
 
-/* local.c: their resources stay in the cloud. */
+/* local.c. Forgets records whose resources stay in the cloud; in a group of the store. */
 bool release_all(Apply *apply, const char *const *addresses, size_t n);
 
 /* failures.c: borrows steps and results until it is freed */

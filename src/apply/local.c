@@ -69,8 +69,11 @@ static bool forget_all(Apply *apply, const GPtrArray *steps)
 		if (!change->replay)
 			addresses[n++] = change->address;
 	}
-	if (n && ((Step *)steps->pdata[0])->change->action == RG_ACTION_RELEASE)
-		return release_all(apply, addresses, n);
+	if (n && ((Step *)steps->pdata[0])->change->action == RG_ACTION_RELEASE) {
+		rg_store_group_begin(apply->store);
+		bool ok = release_all(apply, addresses, n);
+		return rg_store_group_end(apply->store, apply->diags) && ok;
+	}
 	return !n || rg_store_gone(apply->store, apply->plan->cluster, addresses, n, apply->diags);
 }
 
