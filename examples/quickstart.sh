@@ -4,9 +4,15 @@
 # examples/research.yaml against it. Leaves only the build folder behind.
 #
 # usage: examples/quickstart.sh [--cloud aws|gcp|kubernetes] [BUILD]
+#        examples/quickstart.sh --real [BUILD]
 #   BUILD: a build folder (default: build/ of this checkout)
+#   --real: no simulation: four hosts on this machine, with a real Ray in real containers (real.sh)
 #   kubernetes: a real API server, which tests/kube/build.sh builds first (tests/kube/README.md)
 set -euo pipefail
+if [ "${1:-}" = --real ]; then
+  shift
+  exec "$(dirname "${BASH_SOURCE[0]}")/real.sh" "$@"
+fi
 cloud=aws
 if [ "${1:-}" = --cloud ]; then
   cloud=${2:-}
@@ -15,67 +21,15 @@ fi
 case $cloud in
 aws | gcp | kubernetes) ;;
 *)
-  echo "usage: quickstart.sh [--cloud aws|gcp|kubernetes] [BUILD]" >&2
+  echo "usage: quickstart.sh [--cloud aws|gcp|kubernetes] [BUILD], or quickstart.sh --real [BUILD]" >&2
   exit 4
   ;;
 esac
-export PYTHONDONTWRITEBYTECODE=1
 top=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 build=$(realpath -m "${1:-$top/build}")
 work=$(mktemp -d)
-sim=
-end() {
-  [ -z "$sim" ] || { kill "$sim" && wait "$sim"; } 2>/dev/null || true
-  rm -rf "$work"
-}
-trap end EXIT
-trap 'exit 130' INT
-
-bold='' plain=''
-if [ -t 1 ] && [ -z "${NO_COLOR:-}" ]; then bold=$'\033[1m' plain=$'\033[0m'; fi
-
-# step TITLE SENTENCE...
-step() {
-  printf '\n%s== %s%s\n' "$bold" "$1" "$plain"
-  shift
-  printf '%s\n' "$*" | fold -s -w 79 | sed "s| *$||"
-}
-
-# expect CODE COMMAND...: shows the command, runs it, and requires its exit code
-expect() {
-  local want=$1 got=0
-  shift
-  printf '\n%s$ %s%s\n' "$bold" "$*" "$plain"
-  "$@" || got=$?
-  if [ "$got" != "$want" ]; then
-    echo "quickstart: exit code $got, but $want was expected" >&2
-    exit 1
-  fi
-  [ "$want" = 0 ] || echo "(exit code $want)"
-}
-
-# quietly COMMAND...: shows its output on a terminal, or if it fails
-quietly() {
-  if [ -t 1 ]; then
-    "$@"
-  else
-    "$@" >"$work/log" 2>&1 || { tail -n 40 "$work/log" >&2; exit 1; }
-  fi
-}
-
-# start_server FILE COMMAND...: it has started when it has written FILE
-start_server() {
-  local file=$1
-  shift
-  # setpriv: the server ends when this script ends, however that happens
-  setpriv --pdeathsig TERM "$@" 2>server.log &
-  sim=$!
-  for _ in $(seq 1200); do
-    if [ -s "$file" ] || ! kill -0 "$sim" 2>/dev/null; then break; fi
-    sleep 0.05
-  done
-  [ -s "$file" ] || { cat server.log >&2; exit 1; }
-}
+# shellcheck source=/dev/null
+. "$top/examples/tour.sh"
 
 start_sim() {
   start_server port "$build/cmd/raygpu-sim/raygpu-sim" --port 0 --port-file port
@@ -160,7 +114,7 @@ print(len(rows("instances")), len(rows("addresses")),
 # research.yaml with the other cloud's names
 gcp_translate() {
   sed -i -e 's/name: aws/name: gcp/; s/us-east-1\([ab]\)/us-central1-\1/g; s/us-east-1/us-central1/' \
-    -e 's/m5.2xlarge/n2-standard-8/; s/gp3/pd-balanced/; s/V100-32GB:8/V100:8/' \
+    -e 's/m5.2xlarge/n2-standard-8/; s/gp3/pd-balanced/; s/V100-32GB:8/L4:8/' \
     -e 's/ # \(eight\|resolves\|AWS\).*//' research.yaml
 }
 
@@ -200,16 +154,13 @@ fi
 step "1. Build" "Installs missing Debian packages and builds raygpu and the simulator." \
   "The first build takes a few minutes."
 "$top/tests/install.sh" build
-if [ ! -f "$build/build.ninja" ]; then
-  meson setup "$build" "$top" >"$work/log" 2>&1 || { cat "$work/log" >&2; exit 1; }
-fi
-quietly ninja -C "$build" cmd/raygpu/raygpu cmd/raygpu-sim/raygpu-sim src/http/raygpu-http.so \
-  src/git/raygpu-git.so man/raygpu.1 man/raygpu-spec.5
+build_raygpu cmd/raygpu-sim/raygpu-sim "providers/$cloud.so" man/raygpu.1 man/raygpu-spec.5
 PATH=$build/cmd/raygpu:$PATH
 cd "$work"
 cp "$top/examples/research.yaml" .
 [ "$cloud" = aws ] || "${cloud}_translate"
 
+declare -A old=([aws]=V100 [gcp]=L4 [kubernetes]=V100)
 declare -A api=([aws]=EC2 [gcp]="Compute Engine" [kubernetes]=Kubernetes)
 if [ "$cloud" = kubernetes ]; then
   step "2. A cluster to play with" "The API server of custom resources on a port of this machine, with nodes and KubeRay" \
@@ -223,7 +174,7 @@ for name in "${!AWS_@}" "${!GOOGLE_@}" "${!CLOUDSDK_@}" "${!GCE_@}" "${!RAYGPU_@
 export no_proxy=127.0.0.1 NO_PROXY=127.0.0.1
 "${cloud}_connect"
 
-step "3. Plan" "research.yaml asks for a head and three pools, of A100, V100 and T4" \
+step "3. Plan" "research.yaml asks for a head and three pools, of A100, ${old[$cloud]} and T4" \
   "nodes. The plan shows what would be created and what it costs; it creates nothing."
 expect 0 raygpu validate research.yaml
 expect 0 raygpu plan research.yaml --out plan.json

@@ -26,25 +26,33 @@ tests/install.sh test || exit 1
 failed=0
 times=$results/times
 jobs_beside=()
-waiting=$((2 * $(nproc))) # tests at a time: each waits more than it works
+waiting=$((2 * $(nproc)))  # tests at a time: each waits more than it works
+patient=$((4 * $(nproc))) # the same at the end, when little runs beside them
 # Copies of the tree with the flags of the first build (recipes, quick start) take its objects from this cache.
 export CCACHE_DIR=${CCACHE_DIR:-$work/ccache} CCACHE_NOHASHDIR=1 CCACHE_COMPILERCHECK=content CCACHE_DEPEND=1 CCACHE_SLOPPINESS=locale
 # What shells, official clients, servers in Python and kill -9 make of raygpu: ASan would only slow these down.
-plain="tests/cli/aws/test_moto.py tests/cli/boot tests/cli/ci tests/cli/command/test_completion.py tests/cli/gcp/test_gcloud.py
-  tests/cli/gcp/test_gcp_described.py tests/cli/kube/test_kube_kill.py tests/cli/sim/test_aws_cli.py
+plain="tests/cli/aws/test_moto.py tests/cli/boot tests/cli/ci tests/cli/command/test_completion.py tests/cli/command/test_hardening.py
+  tests/cli/command/test_startup.py
+  tests/cli/gcp/test_gcloud.py tests/cli/gcp/test_gcp_client.py tests/cli/gcp/test_gcp_described.py tests/cli/kube/test_kube_kill.py
+  tests/cli/sim/test_aws_cli.py
   tests/cli/sim/test_gce_gcloud.py tests/cli/state/test_gcs_clients.py"
 # Many processes of code that other files run under ASan, too: without it in every run, with it by --long.
 often="tests/cli/adopt/test_foreign_tags.py tests/cli/adopt/test_import.py tests/cli/adopt/test_imports_in_spec.py
-  tests/cli/adopt/test_other_account.py tests/cli/adopt/test_renamed.py tests/cli/apply/test_apply_many.py tests/cli/apply/test_enabled.py
-  tests/cli/apply/test_failover.py tests/cli/apply/test_rolling.py
-  tests/cli/aws/test_aws_head_address.py tests/cli/aws/test_aws_placement.py tests/cli/aws/test_aws_reservation.py
-  tests/cli/aws/test_aws_spot.py tests/cli/command/test_connect.py tests/cli/fit/test_fit_properties.py tests/cli/fit/test_offers_csv.py
-  tests/cli/gcp/test_gcp_as_on_aws.py tests/cli/kube/test_kube_calls.py tests/cli/kube/test_kube_copies.py
-  tests/cli/kube/test_kube_gitops.py tests/cli/kube/test_kube_kubectl.py tests/cli/kube/test_kube_old_kueue.py
-  tests/cli/kube/test_kube_race.py tests/cli/module/test_providers_check.py tests/cli/ready/test_hardware.py tests/cli/ready/test_unhealthy.py tests/cli/ready/test_waiting.py
-  tests/cli/report/test_runner_commands.py tests/cli/state/test_every_store.py tests/cli/state/test_gcs.py
+  tests/cli/adopt/test_other_account.py tests/cli/adopt/test_removed_in_spec.py tests/cli/adopt/test_renamed.py
+  tests/cli/apply/test_apply_many.py tests/cli/apply/test_enabled.py tests/cli/apply/test_failover.py
+  tests/cli/apply/test_rolling.py tests/cli/aws/test_aws_head_address.py tests/cli/aws/test_aws_placement.py
+  tests/cli/aws/test_aws_reservation.py tests/cli/aws/test_aws_spot.py tests/cli/command/test_connect.py
+  tests/cli/fit/test_fit_properties.py tests/cli/fit/test_offers_csv.py tests/cli/gcp/test_gcp_as_on_aws.py
+  tests/cli/gcp/test_gcp_capacity.py tests/cli/gcp/test_gcp_preempted.py tests/cli/kube/test_kube_calls.py
+  tests/cli/kube/test_kube_copies.py tests/cli/kube/test_kube_gitops.py tests/cli/kube/test_kube_kubectl.py
+  tests/cli/kube/test_kube_old_kueue.py tests/cli/kube/test_kube_queues.py tests/cli/kube/test_kube_race.py
+  tests/cli/kube/test_kube_rolling.py tests/cli/module/test_boot_by.py tests/cli/module/test_mesh.py
+  tests/cli/module/test_providers_check.py tests/cli/ready/test_hardware.py tests/cli/ready/test_unhealthy.py
+  tests/cli/ready/test_waiting.py tests/cli/ssh/test_ssh_calls.py tests/cli/ssh/test_ssh_check.py
+  tests/cli/ssh/test_ssh_cuts.py tests/cli/ssh/test_ssh_faults.py tests/cli/ssh/test_ssh_story.py tests/cli/report/test_many.py tests/cli/report/test_runner_commands.py
+  tests/cli/state/test_every_store.py tests/cli/state/test_gcs.py tests/cli/state/test_migrate.py
   tests/cli/state/test_name_taken.py tests/cli/state/test_s3.py tests/cli/state/test_state_damage.py
-  tests/cli/state/test_state_move.py tests/cli/state/test_state_place.py"
+  tests/cli/state/test_state_move.py tests/cli/state/test_state_place.py tests/cli/state/test_state_pull.py"
 [ -n "$long" ] || plain="$plain $often"
 # -O1 runs as fast as -O2 under ASan, and with lines only (-g1) compiles in half the time. The checks of null pointers, where the
 # program would crash anyway, and of alignment cost a third of it.
@@ -53,10 +61,21 @@ asan_args=-g1
 
 # ---- stages
 
-# report TITLE SECONDS [HOW]: a stage's time, now and in the table at the end
+# report TITLE SECONDS PROCESSOR_SECONDS [HOW]: a stage's times, now and in the table at the end
 report() {
-  printf -- '-- %s: %d s%s\n' "$1" "$2" "${3:-}"
-  printf '%5d s  %s%s\n' "$2" "$1" "${3:-}" >>"$times"
+  printf -- '-- %s: %d s, %d s of processor time%s\n' "$1" "$2" "$3" "${4:-}"
+  printf '%5d s %5d s  %s%s\n' "$2" "$3" "$1" "${4:-}" >>"$times"
+}
+
+# processor_s FILE: the seconds that the children of a shell took, of which FILE is what `times` said
+processor_s() {
+  local word ms=0 part
+  for word in $(tail -n 1 "$1"); do # "2m3.456s"
+    part=${word#*m}
+    part=${part//[.,s]/}
+    ms=$((ms + 60000 * ${word%m*} + 10#$part))
+  done
+  echo $(((ms + 500) / 1000))
 }
 
 # stage TITLE COMMAND...
@@ -64,9 +83,13 @@ stage() {
   local title=$1 begun=$SECONDS code=0
   shift
   printf '\n== %s\n' "$title"
-  "$@" || code=$?
+  (
+    "$@" || code=$?
+    times >"$results/stage.times"
+    exit "$code"
+  ) || code=$?
   [ "$code" = 0 ] || failed=1
-  report "$title" $((SECONDS - begun))
+  report "$title" $((SECONDS - begun)) "$(processor_s "$results/stage.times")"
   return "$code"
 }
 
@@ -78,10 +101,26 @@ beside() {
   {
     begun=$SECONDS code=0
     "$@" >"$results/$name.out" 2>&1 || code=$?
-    echo "$code $((SECONDS - begun)) $title" >"$results/$name.end"
+    times >"$results/$name.times"
+    echo "$code $((SECONDS - begun)) $(processor_s "$results/$name.times") $title" >"$results/$name.end"
   } &
   set +m
   jobs_beside+=("$! $name")
+}
+
+# behind NAME TITLE COMMAND...: `beside`, when the stage begun before it has ended: more at a time would only make each wait for the others
+behind() {
+  local name=$1 title=$2 before=${jobs_beside[-1]% *}
+  shift 2
+  beside "$name" "$title" when_ended "$before" "$@"
+}
+
+# when_ended PID COMMAND...
+when_ended() {
+  tail --pid="$1" -f /dev/null
+  shift
+  begun=$SECONDS # of `beside`
+  "$@"
 }
 
 # If it ends early, for instance on Ctrl-C, it stops them.
@@ -92,14 +131,14 @@ end_jobs() {
 trap end_jobs EXIT
 
 join() {
-  local job code seconds title
+  local job code seconds processor title
   for job in "${jobs_beside[@]}"; do
     wait "${job% *}"
-    read -r code seconds title <"$results/${job#* }.end"
+    read -r code seconds processor title <"$results/${job#* }.end"
     printf '\n== %s\n' "$title"
     cat "$results/${job#* }.out"
     [ "$code" = 0 ] || failed=1
-    report "$title" "$seconds" " (beside others)"
+    report "$title" "$seconds" "$processor" " (beside others)"
   done
   jobs_beside=()
 }
@@ -114,7 +153,7 @@ END
 }
 
 finish() {
-  printf '\n== times\n'
+  printf '\n== times, and of them processor time\n'
   cat "$times"
   /usr/bin/python3 tests/count.py "$results"/*.xml "$results"/*.json || failed=1
   exit "$failed"
@@ -134,10 +173,9 @@ configure() {
   # a folder from another checkout would build that one
   local made="$PWD ${CC:-} ${*:2}"
   shift
-  if [ "$name" = gcc ]; then # in the checkout: the cache's keys contain the path from a build folder to its sources
-    [ -L "$work/gcc" ] || rm -rf "$work/gcc"
-    ln -sfn "$PWD/build-test" "$work/gcc"
-  fi
+  # In the checkout: the compiler cache's keys contain the path from a build folder to its sources.
+  [ -L "$work/$name" ] || rm -rf "${work:?}/$name"
+  ln -sfn "$PWD/build-$name" "$work/$name"
   [ "$(cat "$work/$name/made" 2>/dev/null)" = "$made" ] || rm -rf "$(realpath -m "$work/$name")"
   mkdir -p "$(realpath -m "$work/$name")"
   [ -f "$work/$name/build.ninja" ] || meson setup "$work/$name" "$@" >"$log" 2>&1 ||
@@ -183,8 +221,12 @@ py() {
 # intercept_tls_get_addr=0: up to GCC 13 that interceptor takes some blocks of thread-local memory for older ones of glibc, and
 # LeakSanitizer then crashes when it reads them ("Tracer caught signal 11")
 sanitized() {
-  ASAN_OPTIONS=intercept_tls_get_addr=0:detect_leaks=1:abort_on_error=0:exitcode=99 UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1 "$@"
+  LSAN_OPTIONS=suppressions=$PWD/tests/leaks.txt:print_suppressions=0 \
+    ASAN_OPTIONS=intercept_tls_get_addr=0:detect_leaks=1:abort_on_error=0:exitcode=99 UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1 "$@"
 }
+
+# plain_sim COMMAND...: with the simulator of the first build. Most tests start one, and under ASan that takes three times as long.
+plain_sim() { RAYGPU_SIM=$work/gcc/cmd/raygpu-sim/raygpu-sim "$@"; }
 
 # touched KIND: the files or tests that tests/touched.py names, one per word
 touched() { /usr/bin/python3 tests/touched.py "$1"; }
@@ -192,6 +234,12 @@ touched() { /usr/bin/python3 tests/touched.py "$1"; }
 # low COMMAND...: with the processor time that the other stages leave; only for what ends long before them
 low() {
   renice -n 10 -p "$BASHPID" >/dev/null
+  "$@"
+}
+
+# first COMMAND...: before the others; for what has deadlines of its own, as Ray does. Root may do this.
+first() {
+  renice -n -10 -p "$BASHPID" >/dev/null 2>&1
   "$@"
 }
 
@@ -222,20 +270,25 @@ fi
 # ---- what must pass before a change lands: stages that wait run in parallel with stages that compute
 
 if [ -z "$quick" ]; then
+  # three rows of stages beside those below: more at a time would only make each wait for the others
+  beside hosts "real hosts and a real Ray: the start scripts under Docker Engine, and over ssh" first py hosts gcc -n 2 --dist loadfile tests/hosts
+  behind kube "Kubernetes: schemas, and the API server where it is built" py kube gcc tests/kube
+  behind quickstart "the README's first command" py quickstart gcc tests/quickstart
+  behind mutator "the tool of the mutation tests" py mutator gcc tests/mutation
   beside crash "kill -9 and scale" py crash gcc -n "$waiting" tests/crash
-  beside recipes "the recipes of src/HACKING.md, each done in a copy of the tree" py recipes gcc tests/recipes
-  beside quickstart "the README's first command" py quickstart gcc tests/quickstart
-  beside kube "Kubernetes: schemas, and the API server where it is built" py kube gcc tests/kube
-  beside mutator "the tool of the mutation tests" py mutator gcc tests/mutation
+  # shellcheck disable=SC2086  # a list of words
+  behind plain "whole program: shells, official clients, kill -9" py plain gcc -n "$waiting" --dist loadfile $plain
   beside analysis "cppcheck and clang-tidy" low py analysis gcc tests/analysis
+  behind recipes "the recipes of src/HACKING.md, each done in a copy of the tree" py recipes gcc tests/recipes
   stage "build with ASan and UBSan" build asan -Db_sanitize=address,undefined -Db_lundef=false -Doptimization=1 \
     "-Dc_args=$asan_args" || give_up
   stage "ASan and UBSan: unit tests" sanitized unit asan
   # shellcheck disable=SC2046,SC2086  # lists of words
-  stage "ASan and UBSan: the whole program" sanitized py asan asan -n "$waiting" --dist loadfile \
-    $(printf -- '--ignore=%s ' $plain) tests/cli
-  # shellcheck disable=SC2086
-  stage "whole program: shells, official clients, kill -9" py plain gcc -n "$waiting" --dist loadfile $plain
+  stage "ASan and UBSan: the simulator" sanitized py asan-sim asan -n "$waiting" --dist loadfile \
+    $(printf -- '--ignore=%s ' $plain) tests/cli/sim
+  # shellcheck disable=SC2046,SC2086
+  stage "ASan and UBSan: the whole program" plain_sim sanitized py asan asan -n "$patient" --dist loadfile \
+    $(printf -- '--ignore=%s ' $plain tests/cli/sim) tests/cli
   CC="ccache clang" configure tsan -Db_sanitize=thread -Db_lundef=false -Doptimization=1 -Dc_args=-g1 &&
     stage "clang and TSan: build and run what has threads" unit tsan --suite threads
   join

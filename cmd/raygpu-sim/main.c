@@ -4,16 +4,14 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include "aws/sim/cloud.h"
-#include "gcp/sim/cloud.h"
-#include "kubernetes/sim/cloud.h"
+#include "built_in.h"
+#include "sim/core/cloud.h"
 #include "sim/core/knobs.h"
 #include "sim/core/scenario.h"
 #include "sim/core/server.h"
 
-/* The simulated clouds; each request goes to the first that claims it. */
-static const RgSimCloud *const clouds[] = {
-	&gcp_sim_cloud, &kubernetes_sim_cloud, &aws_sim_cloud, NULL};
+/* Each request goes to the first that claims it. */
+static const RgSimCloud *const clouds[] = {RG_SIMULATED, NULL};
 
 enum { EXIT_RUNTIME = 1, EXIT_USAGE = 4 };
 
@@ -34,7 +32,7 @@ typedef struct {
 	char **faults;
 	gboolean version;
 	/* G_MININT64: not given; the knob keeps its initial value */
-	gint64 numbers[10];
+	gint64 numbers[11];
 } Options;
 
 /* Options that set a knob. */
@@ -53,6 +51,7 @@ static const struct {
 	{"page-size", "page_size", "maximum entries per page of an answer (0: no limit)"},
 	{"page-before-filter", "page_before_filter",
 		"1: entries that a filter excludes count towards a page (0)"},
+	{"empty-first-page", "empty_first_page", "1: lists begin with an empty page (0)"},
 	{"throttle", "throttle", "1: throttle requests as the clouds do (0)"},
 	{"clock-offset-s", "clock_offset_s", "seconds by which this server's clock is fast (0)"},
 };

@@ -1,9 +1,10 @@
-/* The command line: one file per subcommand, each a row of the table in main.c. Only this folder
- * deals with argv, the environment, the terminal and exit codes. */
+/* The command line: one file per subcommand, each a row of the table in main.c; README.md lists the
+ * folders. Only this folder deals with argv, the environment, the terminal and exit codes. */
 #pragma once
 #include "adopt/adopt.h"
 #include "objects/objects.h"
-#include "render/report.h"
+#include "render/report/report.h"
+#include <stdio.h>
 
 #define EXIT_FINE 0
 #define EXIT_ERROR 1
@@ -13,14 +14,19 @@
 #define EXIT_STALE 6
 #define EXIT_INTERRUPTED 130
 
+typedef struct RgRunBegin RgRunBegin; /* state/write.h */
 typedef struct Stream Stream;
 
 /* One run of the program. */
 typedef struct Context {
+	const struct Command *commands; /* all, ends with a NULL name */
 	const struct Command *command;
 	RgDiags *diags;
 	/* common options */
 	char *state_path, *state_shown, *trace_path, *cluster, *ref, *changed_since;
+	char *ref_name;	    /* `ref` as the user gave it, once that is the id of its commit */
+	RgTrusted *trusted; /* with --ref and --changed-since */
+	char *trusted_home; /* the folder that its project file is for; NULL: none */
 	char **provider_dirs;
 	gboolean json, no_color, verbose, summary;
 	bool streams;	/* with --json, standard output gets a stream (stream.h) */
@@ -38,6 +44,8 @@ typedef struct Context {
 	RgProgress *progress;	       /* of a running apply */
 	bool told_old_place;	       /* of the state */
 	bool state_unknown;	       /* the project file, which may name it, has faults */
+	bool state_admits;	       /* RgSession.state_admits */
+	bool told_state;	       /* that a change names another */
 	bool several;		       /* one of several clusters is being processed */
 	bool live;		       /* stderr is a terminal: a status line is redrawn */
 	bool status_shown;
@@ -72,15 +80,13 @@ typedef struct Command {
 			"every attribute of every resource", NULL                                  \
 	}
 
-const Command *commands_get(void); /* ends with a NULL name */
-
 /* options.c: takes `entries` plus the common options out of argv. false: usage error reported, or
  * help was printed (*exit_code says which). argv keeps the positional arguments, from argv[1]. */
 bool options_parse(Context *context, const GOptionEntry *entries, int *argc, char ***argv,
 	int min_arguments, int max_arguments, int *exit_code);
 
 /* help.c: `words` (ends with NULL) may name a subcommand; then its help is printed */
-void print_program_help(void);
+void print_program_help(const Command *commands);
 void print_command_help(const Command *command, const GOptionEntry *entries,
 	const GOptionEntry *common, char **words);
 
@@ -99,6 +105,11 @@ void subcommand_unknown(Context *context, const char *command, const char *name)
 void context_init(Context *context);
 void context_clear(Context *context);
 bool context_open_providers(Context *context);
+RgHttpOptions context_http(const Context *context);
+/* Where states that are neither files nor databases are; the context's. */
+const RgObjectStores *context_stores(Context *context);
+
+/* session.c */
 /* Session for a command that only reads, or one that changes things (store and transport). */
 bool context_open_session(Context *context, RgStoreMode mode);
 /* Whether the open state records a cluster of this name; else a diagnostic. */
@@ -111,12 +122,16 @@ char *context_one_cluster(Context *context);
 void context_use_spec(Context *context, const char *spec);
 bool context_use_specs(Context *context, const RgSpecs *specs);
 bool context_use_plan(Context *context, const RgPlan *plan, const RgPlan *first);
+/* From now on `ref` is the id of its commit in the repository around `path`, if there is one. */
+void context_settle_ref(Context *context, const char *path);
+/* In findings the commit has the user's name again. */
+void context_name_ref(const Context *context, RgDiags *diags);
+/* committed.c: whether a project file may name this place; else a diagnostic. */
+bool committed_allows(Context *context, const RgProject *project, const char *place);
 /* Without any of these, the working directory's. For messages: without credentials. */
 const char *context_state_path(Context *context);
 /* That state; NULL and diagnostics. */
 RgStore *context_open_state(Context *context, RgStoreMode mode, RgDiags *diags);
-/* Where states that are neither files nor databases are; the context's. */
-const RgObjectStores *context_stores(Context *context);
 
 /* keys.c: takes the keys of sealed secrets out of the environment. */
 void keys_take(Context *context);
@@ -139,24 +154,28 @@ typedef struct {
 } BlockOptions;
 void blocks_run(Context *context, const BlockOptions *options, const char *spec, const char *query);
 
-/* output.c */
+/* out.c: standard output */
+void out_put(const char *text, FILE *to); /* the one door of texts */
 void out_text(const char *text);
 void out_script(const char *text); /* unchanged: our own text, or commands for a CI system */
 void out_document(const char *json);
 bool out_has_document(void); /* one was printed */
 void out_json(const json_t *value);
+/* true if everything written to stdout arrived */
+bool out_close(void);
+
+/* output.c: messages */
 void err_text(Context *context, const char *text);
 void print_diags(Context *context, const RgDiags *diags);
 /* GLib's error about a file, in our words. */
 void report_unwritable(Context *context, const char *path, const GError *error);
 void report_unreadable(Context *context, const char *path, const GError *error);
-/* true if everything written to stdout arrived */
-bool out_close(void);
 void status_progress(void *data, const char *stage, const char *what, size_t n, bool done);
 /* RgHttpOptions.on_retry: a wait long enough to be noticed; any thread */
 void status_retry(
 	void *data, const char *what, unsigned try_number, unsigned wait_ms, const char *why);
-/* rg_store_set_waiting: in CI logs too */
+/* RgSession.waiting, and rg_store_set_waiting: in CI logs too */
+void status_waiting(void *data, const char *line);
 void status_lock(void *data, const char *cluster, const char *holder);
 void status_clear(Context *context);
 
@@ -166,6 +185,10 @@ bool confirm(Context *context, const char *question, const char *what, const cha
 
 /* guards.c: out of memory, limits on files, core files; called first */
 void guards_start(void);
+/* exits.c: from then on a library that ends this process gets an error and EXIT_ERROR. */
+void exits_start(void);
+/* Without handlers, flush or explanation. Any thread. */
+G_GNUC_NORETURN void exits_end_now(int status);
 
 /* signals.c: SIGINT and SIGTERM, counted by a separate thread. After the first one nothing new
  * starts and requests in flight may end; the second one stops immediately (apply/apply.h, rule
@@ -181,7 +204,7 @@ bool signals_cut_requests(void *unused); /* second signal, or 4.5 s after the fi
 typedef struct {
 	char **targets, **excludes, **replaces;
 	char *override; /* of the budget */
-	gboolean no_settle, skip_preflight;
+	gboolean no_settle, skip_preflight, refresh_only;
 } ChangeOptions;
 #define CHANGE_ENTRIES(context, options)                                                           \
 	{"target", 0, 0, G_OPTION_ARG_STRING_ARRAY, &(options).targets,                            \
@@ -201,6 +224,11 @@ typedef struct {
 		"override-budget", 0, 0, G_OPTION_ARG_STRING, &(options).override,                 \
 			"override the budget; the log keeps the reason", "REASON"                  \
 	}
+#define REFRESH_ENTRY(options)                                                                     \
+	{                                                                                          \
+		"refresh-only", 0, 0, G_OPTION_ARG_NONE, &(options).refresh_only,                  \
+			"only record what was changed outside raygpu", NULL                        \
+	}
 #define PREFLIGHT_ENTRY(options)                                                                   \
 	{                                                                                          \
 		"skip-preflight", 0, 0, G_OPTION_ARG_NONE, &(options).skip_preflight,              \
@@ -212,6 +240,11 @@ bool change_options_check(Context *context, ChangeOptions *options);
 /* The pass for SPEC, or for --cluster from the state; `loaded`: from rg_pipeline_load, if the spec
  * has already been read (takes ownership; may be NULL). */
 RgPass *make_pass(Context *context, const char *spec_path, RgPass *loaded, RgDiags *diags);
+
+/* drift.c: what the cloud and Ray show of the cluster of a spec, or of --cluster (spec_path NULL).
+ * NULL: diagnostics. `pass` is NULL before; the caller frees both. */
+RgDrift *drift_look(
+	Context *context, const ChangeOptions *options, const char *spec_path, RgPass **pass);
 
 /* specs.c */
 /* The specs that the arguments name, cluster.yaml without any, and a note about skipped files. NULL
@@ -327,6 +360,7 @@ typedef struct {
 int providers_check(Context *context, const char *file, const CheckOptions *options);
 int cmd_reap(Context *context, int argc, char **argv);
 int cmd_show(Context *context, int argc, char **argv);
+int cmd_status(Context *context, int argc, char **argv);
 int cmd_state(Context *context, int argc, char **argv);
 int cmd_validate(Context *context, int argc, char **argv);
 int cmd_version(Context *context, int argc, char **argv);

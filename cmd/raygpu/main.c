@@ -1,4 +1,4 @@
-#include "stream.h"
+#include "print/stream.h"
 #include <locale.h>
 #include <string.h>
 #include <unistd.h>
@@ -50,7 +50,7 @@ static const Command commands[] = {
 		"From the spec and the catalog alone, as if no node were running yet.", cmd_fit},
 	{"graph", "[SPEC | PLANFILE]", "print the changes of a plan and their order, for dot",
 		"raygpu graph | dot -Tsvg > plan.svg", cmd_graph},
-	{"iam", "[SPEC]", "print the least permissions that a spec needs in the cloud",
+	{"iam", "[SPEC]", "print the minimum permissions that a spec needs in the cloud",
 		"A policy document in the cloud's own form. No network is\nused.", cmd_iam},
 	{"import", "SPEC ADDRESS ID [ADDRESS ID...]",
 		"bring existing resources under management, without changing them",
@@ -62,12 +62,12 @@ static const Command commands[] = {
 		"Newest first. With RUN, an id or its beginning: each change of that run.",
 		cmd_log},
 	{"logs", "ADDRESS", "print a node's console: what its start script reported",
-		"The cloud is only read; nothing connects to the node.", cmd_logs},
+		"Only reads: the cloud shows it, or the host itself.", cmd_logs},
 	{"offers", "[SPEC | QUERY]", "compare instance types that have the requested GPUs",
 		"QUERY is a value of `accelerators` in a spec, such as A100:8 or\n"
 		"'{gpu_memory: \">=40GB\", count: 8}'. With SPEC: a list for each pool, in its\n"
 		"region. No network is used, except with --blocks: it asks the cloud which\n"
-		"blocks of reserved capacity can be bought. raygpu buys none.",
+		"blocks of reserved capacity can be bought. raygpu does not buy any.",
 		cmd_offers},
 	{"output", "[SPEC] [NAME]", "show addresses and ids of a cluster, from the state",
 		"The Ray token is shown only by its name: raygpu output ray_token", cmd_output},
@@ -86,15 +86,13 @@ static const Command commands[] = {
 		"orphans | "
 		"rebuild [SPEC]",
 		"inspect, move, forget or rebuild recorded resources", NULL, cmd_state},
+	{"status", "[SPEC...]", "show the nodes of each pool, and what Ray has of them",
+		"Reads what drift reads, and shows it by pool. Nothing connects to a node.",
+		cmd_status},
 	{"validate", "[SPEC...]", "check specs, without network", NULL, cmd_validate},
 	{"version", "", "print the version", NULL, cmd_version},
 	{NULL, NULL, NULL, NULL, NULL},
 };
-
-const Command *commands_get(void)
-{
-	return commands;
-}
 
 static const Command *find_command(const char *name)
 {
@@ -105,6 +103,31 @@ static const Command *find_command(const char *name)
 	return NULL;
 }
 
+/* Words of other tools, and what does that here. */
+static const struct {
+	const char *word, *hint;
+} foreign_words[] = {
+	{"dashboard", "`raygpu connect` forwards the dashboard to this machine"},
+	{"down", "`raygpu destroy` destroys a cluster"},
+	{"exec", "`raygpu connect -- COMMAND` runs a command that uses the cluster"},
+	{"fmt", "raygpu has no formatter; `raygpu validate` checks specs"},
+	{"refresh", "`raygpu drift` shows what has changed outside raygpu"},
+	{"ssh", "`raygpu connect` starts a shell that uses the cluster"},
+	{"stop", "`enabled: false` in the spec removes a pool's nodes until it is enabled again; "
+		 "`raygpu destroy` destroys the cluster"},
+	{"submit", "`raygpu connect -- ray job submit -- COMMAND` submits a job"},
+	{"taint", "`raygpu plan --replace ADDRESS` plans the replacement of a resource"},
+	{"up", "`raygpu apply` creates or changes a cluster"},
+};
+
+static const char *hint_for(const char *word)
+{
+	for (size_t i = 0; i < G_N_ELEMENTS(foreign_words); i++)
+		if (g_str_equal(foreign_words[i].word, word))
+			return foreign_words[i].hint;
+	return NULL;
+}
+
 static void unknown_command(Context *context, const char *name)
 {
 	const char *names[G_N_ELEMENTS(commands)] = {0};
@@ -112,8 +135,10 @@ static void unknown_command(Context *context, const char *name)
 		names[i] = commands[i].name;
 	RgDiag *diag = rg_diags_error(
 		context->diags, "usage.unknown-command", "unknown command \"%s\"", name);
-	const char *near = rg_nearest_word(name, names);
-	if (near)
+	const char *known = hint_for(name), *near = rg_nearest_word(name, names);
+	if (known)
+		rg_diag_hint(diag, "%s", known);
+	else if (near)
 		rg_diag_hint(diag, "did you mean `raygpu %s`?", near);
 	else
 		rg_diag_hint(diag, "`raygpu -h` lists the commands");
@@ -144,7 +169,7 @@ static int help(Context *context, int argc, char **argv)
 {
 	static char flag[] = "-h";
 	if (argc < 2 || *argv[1] == '-' || g_str_equal(argv[1], "help")) {
-		print_program_help();
+		print_program_help(commands);
 		return EXIT_FINE;
 	}
 	const Command *command = context->command = find_command(argv[1]);
@@ -181,7 +206,7 @@ static int dispatch(Context *context, int argc, char **argv)
 	if (at < 0)
 		return EXIT_USAGE;
 	if (at >= argc) {
-		print_program_help();
+		print_program_help(commands);
 		return EXIT_USAGE;
 	}
 	if (g_str_equal(argv[at], "-h") || g_str_equal(argv[at], "--help") ||
@@ -210,19 +235,38 @@ static void print_failure(const Context *context, int code)
 	out_json(document);
 }
 
+static int tell_unwritten(Context *context, int code)
+{
+	const char *path;
+	int error = stream_error(context, &path);
+	g_autoptr(RgDiags) diags = rg_diags_new();
+	if (!error)
+		return code;
+	RgDiag *diag = rg_diags_error(
+		diags, "file.unwritable", "\"%s\" cannot be written: %s", path, g_strerror(error));
+	rg_diag_hint(diag, "the run itself was not affected; its events after that are lost");
+	print_diags(context, diags);
+	return worst_exit_code(code, EXIT_ERROR);
+}
+
 int main(int argc, char **argv)
 {
 	setlocale(LC_CTYPE, "");
 	guards_start();
+	exits_start();
 	Context context;
 	context_init(&context);
+	context.commands = commands;
 	keys_take(&context);
 	int code = dispatch(&context, argc, argv);
 	print_failure(&context, code);
 	if (context.streams && context.json)
 		stream_open(&context, NULL); /* of a command that failed before it did */
+	context_name_ref(&context, context.diags);
 	print_diags(&context, context.diags);
-	code = stream_end(&context, code);
+	stream_cluster(&context, NULL);
+	code = tell_unwritten(&context, code);
+	stream_end(&context, code);
 	if (!out_close() && code == EXIT_FINE)
 		code = EXIT_ERROR;
 	context_clear(&context);

@@ -6,7 +6,7 @@ def marker: capture("^<!-- raygpu:pull-request head=(?<head>[0-9a-f]+) plan=(?<p
   + "lines=(?<lines>[0-9]+(,[0-9]+)*) -->$");
 
 # {head, plan, shown, report, earlier: [text]} of a comment; earlier texts are at its end, one after the other
-def parts: (gsub("\r"; "") | split("\n")) as $lines | (($lines[0] | marker) // null) as $found
+def parts: (gsub("\r\n"; "\n") | split("\n")) as $lines | (($lines[0] | marker) // null) as $found
   | if $found == null then null else
       ($found.lines | split(",") | map(tonumber)) as $sizes | ($sizes[1:] | add // 0) as $sum
       | ($lines | length - 1 - $sum) as $start # the last line ends the fold around them

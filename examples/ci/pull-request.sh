@@ -9,6 +9,8 @@ set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 . "$here/forge.sh"
 MARKER='<!-- raygpu:pull-request '
+# All of the first line of a comment: a marker that does not end there would hide the plan below it. The same as in comment.jq
+MARKER_LINE='^<!-- raygpu:pull-request head=(?<head>[0-9a-f]+) plan=(?<plan>[0-9a-f]{64}|none) shown=(?<shown>[0-9TZ:.+-]*) lines=(?<n>[0-9]+)(,[0-9]+)* -->$'
 specs=("${@:2}")
 if [ ${#specs[@]} = 0 ]; then specs=(clusters); fi
 
@@ -37,6 +39,38 @@ make_plans() {
   sed -i '1{/^<!-- raygpu:plan:.* -->$/d}' "$work/report"
 }
 
+# shown_report < COMMENT: the text of its plan
+shown_report() {
+  jq --raw-input --slurp --raw-output --arg marker "$MARKER_LINE" 'gsub("\r\n"; "\n") | split("\n")
+    | (.[0] | capture($marker).n | tonumber) as $n | .[1:1 + $n] | join("\n")'
+}
+
+# shown_status < COMMENT: whether what follows its plan, up to the first fold, is what this script writes there
+shown_status() {
+  jq --raw-input --slurp --exit-status --arg marker "$MARKER_LINE" --arg head "${of_head:0:12}" 'gsub("\r\n"; "\n") | split("\n")
+    | (.[0] | capture($marker).n | tonumber) as $n | .[1 + $n:] | join("\n") | split("\n<details>")[0]
+    | test("^\nApprove commit `" + $head + "` and merge it: exactly this plan is then applied[.]\n\\[Log of the job\\]\\([^ \n()<>]+\\)\n*$")
+      or test("^\n[*][*](Applied|Nothing to apply:|Not applied:|Not or partially applied:)[*][*] ")' > /dev/null
+}
+
+# The text that was approved must be that of the plan that is applied: the marker alone says nothing about it, and anyone who has a token
+# of the same user can edit the comment. Only what a merge changes may differ.
+check_text() {
+  local begins
+  begins=$(find "$work/plans" -name '*.json' -print0 | xargs -0 --no-run-if-empty jq --from-file "$here/plan-begins.jq" | jq --slurp any)
+  jq -n -j --rawfile old /dev/null --rawfile report "$work/report" --rawfile status /dev/null --arg head 0 --arg plan none --arg shown "" \
+    --argjson limit "$LIMIT" --from-file "$here/comment.jq" | shown_report |
+    jq --raw-input --slurp --raw-output --argjson begins "$begins" --from-file "$here/plan-text.jq" > "$work/text.now"
+  jq -j .body "$work/comment.json" | shown_report |
+    jq --raw-input --slurp --raw-output --argjson begins "$begins" --from-file "$here/plan-text.jq" > "$work/text.shown"
+  if ! jq -j .body "$work/comment.json" | shown_status; then
+    refuse "the text between the plan above and what is folded was edited. Run the job of the pull request again, and approve what it shows."
+  fi
+  if ! diff "$work/text.shown" "$work/text.now" >&2; then
+    refuse "the text above is not that of the plan: the comment was edited, or prices or warnings have changed since. The differences are in the log of the job. Run the job of the pull request again, and approve what it shows."
+  fi
+}
+
 # The text of a file in a fence that it cannot end, at most 3000 bytes of its end
 fenced() {
   tail -c 3000 "$1" | jq --raw-input --slurp --raw-output 'gsub("\r|\u001b\\[[0-9;]*m"; "") | rtrimstr("\n") as $text
@@ -48,9 +82,9 @@ find_comment() {
   id="" of_head="" of_plan="" of_shown=""
   our_comment "$pull" "$MARKER" > "$work/comment.json"
   if [ -s "$work/comment.json" ]; then
-    read -r id of_head of_plan of_shown < <(jq -r '"\(.id) " + (.updated_at as $updated | .body
-      | capture("^<!-- raygpu:pull-request head=(?<head>[0-9a-f]+) plan=(?<plan>[0-9a-f]+|none) shown=(?<shown>[^ ]*) ")
-      | "\(.head) \(.plan) \(if .shown == "" then $updated else .shown end)")' "$work/comment.json")
+    read -r id of_head of_plan of_shown < <(jq -r --arg marker "$MARKER_LINE" '"\(.id) " + (.updated_at as $updated | .body
+      | split("\n")[0] | rtrimstr("\r") | capture($marker)
+      | "\(.head) \(.plan) \(if .shown == "" then $updated else .shown end)")' "$work/comment.json") || true
     if [ -z "$of_shown" ]; then fail "the marker of the comment of pull request $pull was edited: delete the comment"; fi
   fi
 }
@@ -79,11 +113,13 @@ plan() {
   if [ "$forge" = github ]; then
     pull=$(event .pull_request.number)
     head=$(commit "$(event .pull_request.head.sha)")
-    base=origin/$(event .pull_request.base.ref)
+    base=refs/remotes/origin/$(event .pull_request.base.ref)
   else
     pull=$CI_MERGE_REQUEST_IID
     head=$(commit "${CI_MERGE_REQUEST_SOURCE_BRANCH_SHA:-$CI_COMMIT_SHA}")
-    base=$(commit "$CI_MERGE_REQUEST_DIFF_BASE_SHA")
+    # not CI_MERGE_REQUEST_DIFF_BASE_SHA, which is as old as its author likes: what is trusted is what the target says now
+    base=refs/remotes/origin/$CI_MERGE_REQUEST_TARGET_BRANCH_NAME
+    git -c safe.directory='*' fetch --quiet --no-tags origin "+refs/heads/$CI_MERGE_REQUEST_TARGET_BRANCH_NAME:$base"
   fi
   find_bot
   make_plans "$base"
@@ -120,8 +156,7 @@ finish() {
   if [ -n "$id" ]; then
     if [ -z "${4:-}" ]; then
       # what was approved stays as it was shown, also if the plan is another one now
-      jq -r '.body | gsub("\r"; "") | split("\n") | (.[0] | capture("lines=(?<n>[0-9]+)").n | tonumber) as $n | .[1:1 + $n] | join("\n")' \
-        "$work/comment.json" > "$work/report"
+      jq -j .body "$work/comment.json" | shown_report > "$work/report"
     fi
     # in the log there is always a result, also if the service does not answer
     set +e
@@ -174,7 +209,7 @@ run_apply() {
 apply_plans() {
   local try
   for try in 1 2 3; do
-    if [ "$try" != 1 ]; then make_plans "$before"; fi
+    if [ "$try" != 1 ]; then make_plans "$base"; fi
     case $code in
     0) finish 0 "**Nothing to apply:** the clusters are as commit \`${merged:0:12}\` describes them." ;;
     2) ;;
@@ -183,13 +218,14 @@ apply_plans() {
     if [ "$sum" != "$approved" ]; then
       refuse "the plan is no longer the one that was approved, because the clusters, the state or other specs have changed since. Its new form is in the log of the job."
     fi
+    check_text
     run_apply
     if [ "$result" != 6 ]; then return; fi
   done
 }
 
 apply() {
-  local branch pulls head author who merged before approved result=0 id=""
+  local branch pulls head author who merged before base approved result=0 id=""
   if [ "$forge" = github ]; then
     merged=$(commit "$(event .after)") before=$(commit "$(event .before)")
     branch=$(event .repository.default_branch)
@@ -200,9 +236,12 @@ apply() {
     if [ "${CI_COMMIT_BRANCH:-}" != "$branch" ]; then fail 'only pushes to the default branch are applied' 9; fi
   fi
   if [ "$(git -c safe.directory='*' rev-parse HEAD)" != "$merged" ]; then fail "the checkout is not commit $merged" 4; fi
+  # The commit before the merge gets the name that it had in the pull request: warnings of the plan that was approved contain that name.
+  base=refs/remotes/origin/$branch
+  git -c safe.directory='*' update-ref "$base" "$before" || fail "commit $before is not in this clone: the main branch was rewritten" 4
   find_bot
   merged_pull "$merged" "$branch" > "$work/pull.json"
-  make_plans "$before"
+  make_plans "$base"
   read -r pulls pull head author < <(jq -r '"\(length) \(.[0].number) \(.[0].head) \(.[0].author)"' "$work/pull.json")
   if [ "$pulls" != 1 ]; then
     if [ "$code" = 0 ]; then return; fi
@@ -223,7 +262,7 @@ apply() {
   who=$(jq -r 'map("`" + .user + "`") | join(", ")' "$work/approvals")
   if [ "$result" = 0 ]; then finish 0 "**Applied** as commit \`${merged:0:12}\`, approved by $who." "$work/output"; fi
   # what is left of the approved plan is what the next run of this job applies
-  make_plans "$before" > "$work/again" 2>&1
+  make_plans "$base" > "$work/again" 2>&1
   if [ "$code" != 2 ]; then sum=""; fi
   finish "$result" "**Not or partially applied:** exit code $result (commit \`${merged:0:12}\`). Run the job again: it applies what is left of the plan." \
     "$work/output" "$sum"

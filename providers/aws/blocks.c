@@ -1,4 +1,4 @@
-/* DescribeCapacityBlockOfferings: Capacity Blocks that can be bought. raygpu buys none. */
+/* DescribeCapacityBlockOfferings: Capacity Blocks that can be bought. raygpu does not buy any. */
 #include "aws/form.h"
 #include "aws/reservation.h"
 #include "aws/resolve.h"
@@ -58,8 +58,8 @@ static rgp_status give(const AwsCall *call, const json_t *record)
 			mod_str(record, "capacityBlockOfferingId"), "instance_type",
 			mod_str(record, "instanceType"), "zone",
 			mod_str(record, "availabilityZone"), "count",
-			(json_int_t)g_ascii_strtoll(mod_str(record, "instanceCount"), NULL, 10),
-			"start_s", (json_int_t)seconds(record, "startDate"), "end_s",
+			aws_xml_number(record, "instanceCount"), "start_s",
+			(json_int_t)seconds(record, "startDate"), "end_s",
 			(json_int_t)seconds(record, "endDate"), "fee_microusd",
 			(json_int_t)(fee * 1e6 + 0.5), "currency",
 			mod_str(record, "currencyCode")));
@@ -72,8 +72,8 @@ rgp_status aws_blocks(const AwsCall *call, const json_t *input)
 	if (status != RGP_OK)
 		return status;
 	g_autoptr(GPtrArray) questions = g_ptr_array_new_with_free_func(aws_question_free);
-	size_t i, k;
-	const json_t *type, *record;
+	size_t i;
+	const json_t *type;
 	json_array_foreach (json_object_get(input, "instance_types"), i, type) {
 		json_t *params = json_pack("{s:O, s:I, s:I, s:i}", "InstanceType", type,
 			"InstanceCount", (json_int_t)count, "CapacityDurationHours",
@@ -85,7 +85,7 @@ rgp_status aws_blocks(const AwsCall *call, const json_t *input)
 	}
 	status = ec2_pages_all(call, (Ec2Pages *const *)questions->pdata, questions->len);
 	for (i = 0; i < questions->len; i++)
-		json_array_foreach (((AwsQuestion *)questions->pdata[i])->records, k, record)
+		mod_foreach (record, ((AwsQuestion *)questions->pdata[i])->records)
 			if (status == RGP_OK)
 				status = give(call, record);
 	return status;

@@ -49,19 +49,6 @@ static AwsSearch search_chain(AwsChain *chain, bool env, AwsKeys *keys)
 	return search;
 }
 
-char *aws_auth_format(const AwsCall *call, const char *service, const AwsKeys *keys)
-{
-	json_auto_t *auth = json_pack("{s:s, s:s, s:s, s:s, s:s}", "type", "aws_sigv4", "region",
-		call->inst->region, "service", service, "access_key", keys->access_key,
-		"secret_key", keys->secret_key);
-	if (auth && keys->session_token)
-		json_object_set_new(auth, "session_token", json_string(keys->session_token));
-	char *text = auth ? json_dumps(auth, JSON_COMPACT) : NULL;
-	char *owned = g_strdup(text);
-	free(text);
-	return owned;
-}
-
 /* With the member "from", which is not part of `auth`. */
 static char *format_found(const AwsCall *call, const AwsKeys *keys)
 {

@@ -1,6 +1,5 @@
-/* The module's own embedded files: schema.json and tables. */
+/* The module's own embedded files. */
 #pragma once
-#include "base/embedded.h"
+#include "common/data.h"
 
-/* They always exist: the names are fixed at build time. */
-const struct rg_embedded *aws_data_find(const char *name);
+MOD_DATA(aws)

@@ -280,3 +280,8 @@ rgp_status ec2_pages(const AwsCall *call, const Ec2Request *request, json_t *par
 	Ec2Pages *const one = &pages;
 	return ec2_pages_all(call, &one, 1);
 }
+
+void ec2_collect(void *data, const json_t *record)
+{
+	json_array_append_new(data, json_deep_copy(record));
+}

@@ -38,6 +38,9 @@ rgp_status ec2_send(const AwsCall *call, const Ec2Request *request, Ec2Reply *re
 
 #define EC2_TOGETHER_MAX 32
 
+/* An Ec2Request.record whose data is an array: adds a copy of each. */
+void ec2_collect(void *data, const json_t *record);
+
 /* The same for n concurrent requests, at most EC2_TOGETHER_MAX. RGP_OK: all were answered;
  * otherwise a reply without an answer is transient and has no code, and without credentials no
  * reply is valid. */

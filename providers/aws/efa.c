@@ -55,9 +55,7 @@ bool aws_efa_is(const json_t *interface)
 json_int_t aws_efa_seen(const json_t *record)
 {
 	json_int_t count = 0;
-	size_t i;
-	const json_t *interface;
-	json_array_foreach (json_object_get(record, "networkInterfaceSet"), i, interface)
+	mod_foreach (interface, json_object_get(record, "networkInterfaceSet"))
 		count += aws_efa_is(interface);
 	return count;
 }

@@ -1,6 +1,7 @@
 #include "aws/endpoints.h"
-#include "common/open.h"
 #include <string.h>
+#include "base/loopback.h"
+#include "common/open.h"
 
 /* DNS suffixes by region prefix, from botocore's endpoints.json (1.43.11): the default one and the
  * dual-stack one; the last row is the standard partition. In GovCloud the default names are the
@@ -51,8 +52,7 @@ static bool is_endpoint(const char *text)
 static bool may_be_plain(const AwsChain *chain, const char *text)
 {
 	g_autoptr(GUri) uri = g_uri_parse(text, G_URI_FLAGS_NONE, NULL);
-	if (g_str_equal(g_uri_get_scheme(uri), "https") ||
-		mod_open_is_loopback(g_uri_get_host(uri)))
+	if (g_str_equal(g_uri_get_scheme(uri), "https") || rg_is_loopback(g_uri_get_host(uri)))
 		return true;
 	return mod_open_allows(&chain->call->talk, text);
 }
@@ -173,6 +173,6 @@ bool aws_endpoint_is_trusted(const ModTalk *talk, const char *url)
 {
 	g_autoptr(GUri) uri = g_uri_parse(url, G_URI_FLAGS_NONE, NULL);
 	const char *host = uri ? g_uri_get_host(uri) : NULL;
-	return !host || mod_open_is_loopback(host) || aws_endpoint_is_public(url) ||
+	return !host || rg_is_loopback(host) || aws_endpoint_is_public(url) ||
 	       mod_open_allows(talk, url);
 }

@@ -164,7 +164,9 @@ static rgp_status begin_rules(const AwsCall *call, const char *id, const char *n
 	};
 	Ec2Reply replies[G_N_ELEMENTS(requests)] = {{0}};
 	rgp_status status = ec2_send_all(call, requests, json_array_size(ingress) ? 2 : 1, replies);
-	if (status == RGP_OK && replies[0].failure.class_ != RGP_CLASS_OK)
+	bool is_read = replies[0].failure.class_ == RGP_CLASS_OK &&
+		       !*mod_str(replies[0].reply, "nextToken");
+	if (status == RGP_OK && !is_read)
 		status = aws_look_up(call, &aws_group_kind, filters, &found);
 	*prior = rules_of(found);
 	const ModFailure *added = &replies[1].failure;

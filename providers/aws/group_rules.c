@@ -63,11 +63,9 @@ static int compare_rules(gconstpointer a, gconstpointer b)
 json_t *aws_rules_read(const json_t *permissions, const char *group_id)
 {
 	g_autoptr(GPtrArray) rules = g_ptr_array_new_with_free_func((GDestroyNotify)json_decref);
-	size_t p, i;
-	const json_t *permission, *item;
-	json_array_foreach (permissions, p, permission)
+	mod_foreach (permission, permissions)
 		for (size_t s = 0; s < G_N_ELEMENTS(sources); s++)
-			json_array_foreach (json_object_get(permission, sources[s].set), i, item) {
+			mod_foreach (item, json_object_get(permission, sources[s].set)) {
 				const char *source = mod_str(item, sources[s].member);
 				bool self = *source && g_str_equal(source, group_id);
 				g_ptr_array_add(
@@ -92,9 +90,7 @@ static size_t kind_of_source(const char *source)
 json_t *aws_rules_params(const json_t *rules, const char *group_id)
 {
 	json_t *params = json_array();
-	size_t i;
-	const json_t *rule;
-	json_array_foreach (rules, i, rule) {
+	mod_foreach (rule, rules) {
 		const char *source = mod_str(rule, "source"), *protocol = mod_str(rule, "protocol");
 		if (g_str_equal(source, "self"))
 			source = group_id;
@@ -115,11 +111,9 @@ json_t *aws_rules_params(const json_t *rules, const char *group_id)
 json_t *aws_rules_without(const json_t *a, const json_t *b)
 {
 	json_t *rest = json_array();
-	size_t i, k;
-	json_t *rule, *other;
-	json_array_foreach (a, i, rule) {
+	mod_foreach (rule, a) {
 		bool found = false;
-		json_array_foreach (b, k, other)
+		mod_foreach (other, b)
 			found = found || json_equal(rule, other);
 		if (!found)
 			json_array_append(rest, rule);

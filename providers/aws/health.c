@@ -48,9 +48,7 @@ static bool is_over(const char *description)
 
 static void add_events(GString *text, const json_t *record)
 {
-	size_t i;
-	const json_t *event;
-	json_array_foreach (json_object_get(record, "eventsSet"), i, event) {
+	mod_foreach (event, json_object_get(record, "eventsSet")) {
 		const char *description = mod_str(event, "description");
 		if (is_over(description))
 			continue;
@@ -102,9 +100,7 @@ rgp_status aws_health(const AwsCall *call, const ModKind *any, const json_t *inp
 	if (!kind->has_console)
 		return RGP_UNSUPPORTED;
 	rgp_status status = ask_all(call, unwell);
-	size_t i;
-	const json_t *item;
-	json_array_foreach (json_object_get(input, "items"), i, item) {
+	mod_foreach (item, json_object_get(input, "items")) {
 		const char *text = g_hash_table_lookup(unwell, mod_str(item, "id"));
 		if (status == RGP_OK && text)
 			status = mod_give(&call->talk, "item",

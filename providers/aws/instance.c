@@ -4,30 +4,10 @@
 #include "common/open.h"
 #include <string.h>
 
-static const Ec2Code state_codes[] = {
-	{"IncorrectInstanceState", NULL, 300}, /* still stopping */
-	{"InvalidInstanceID.NotFound", NULL, 30},
-	{0},
-};
-
-rgp_status aws_instance_change(
-	const AwsCall *call, AwsUpdate *update, size_t i, const char *action, json_t *params)
-{
-	json_auto_t *owned = params;
-	const Ec2Request request = {.action = action, .params = owned};
-	g_auto(Ec2Reply) reply = {0};
-	rgp_status status = ec2_send_waiting(call, &request, state_codes, &reply);
-	if (status == RGP_OK && reply.failure.class_ != RGP_CLASS_OK)
-		mod_failure_copy(&update->failures[i], &reply.failure);
-	return status;
-}
-
 static json_t *ids_of(const json_t *items)
 {
 	json_t *ids = json_array();
-	size_t i;
-	const json_t *item;
-	json_array_foreach (items, i, item)
+	mod_foreach (item, items)
 		json_array_append(ids, json_object_get(item, "id"));
 	return ids;
 }
@@ -47,7 +27,7 @@ static rgp_status start_stopped(const AwsCall *call, AwsUpdate *update)
 	json_auto_t *params = json_pack("{s:o}", "InstanceId", ids_of(stopped));
 	const Ec2Request request = {.action = "StartInstances", .params = params};
 	g_auto(Ec2Reply) reply = {0};
-	rgp_status status = ec2_send_waiting(call, &request, state_codes, &reply);
+	rgp_status status = ec2_send_waiting(call, &request, aws_instance_state_codes, &reply);
 	if (status != RGP_OK || reply.failure.class_ == RGP_CLASS_OK)
 		return status;
 	json_array_foreach (update->items, i, item) {
@@ -114,9 +94,7 @@ static rgp_status give_removed(const AwsCall *call, const json_t *item, bool end
 static rgp_status give_all(const AwsCall *call, const json_t *items, bool ended)
 {
 	rgp_status status = RGP_OK;
-	size_t i;
-	const json_t *item;
-	json_array_foreach (items, i, item)
+	mod_foreach (item, items)
 		if (status == RGP_OK)
 			status = give_removed(call, item, ended);
 	return status;
@@ -135,14 +113,12 @@ static rgp_status look_at_removed(const AwsCall *call, const json_t *items)
 	g_autoptr(GPtrArray) ids = g_ptr_array_new();
 	json_auto_t *params = json_object();
 	rgp_status status = RGP_OK;
-	size_t i;
-	const json_t *item;
-	json_array_foreach (items, i, item)
+	mod_foreach (item, items)
 		g_ptr_array_add(ids, (char *)(uintptr_t)mod_str(item, "id"));
 	aws_form_filter(
 		params, aws_instance_kind.id_filter, (const char *const *)ids->pdata, ids->len);
 	status = aws_kind_describe(call, &aws_instance_kind, params, on_going, NULL, going);
-	json_array_foreach (items, i, item)
+	mod_foreach (item, items)
 		if (status == RGP_OK)
 			status = give_removed(
 				call, item, !g_hash_table_contains(going, mod_str(item, "id")));
@@ -228,9 +204,7 @@ static rgp_status remove_items(const AwsCall *call, const json_t *items)
 		.backoff = mod_backoff_start(&call->talk,
 			mod_open_wait_s(&call->talk, call->inst->endpoint, UNKNOWN_WAIT_S)),
 	};
-	size_t i;
-	json_t *item;
-	json_array_foreach (mod_unconst(items), i, item) {
+	mod_foreach (item, mod_unconst(items)) {
 		bool is_begun = g_str_equal(mod_str(item, "operation"), TERMINATING);
 		json_array_append(is_begun ? begun : removal.items, item);
 	}

@@ -13,6 +13,8 @@ extern const AwsShape aws_describe_instances, aws_run_instances;
 void aws_instance_read(const json_t *record, AwsSeen *seen);
 /* Only what AWS_OWN elements give. */
 void aws_instance_read_own(const json_t *record, AwsSeen *seen);
+/* Whether the type has two threads on each core, which an instance may do without. */
+bool aws_instance_has_threads(const char *type);
 void aws_instance_readiness(const AwsCall *call, const json_t *record, ModFailure *failure);
 /* Terminated, or terminating. */
 bool aws_instance_is_gone(const json_t *record);
@@ -36,9 +38,12 @@ rgp_status aws_instance_profile_change(
 rgp_status aws_instance_groups_change(
 	const AwsCall *call, const char *id, const json_t *wanted, ModFailure *failure);
 
+/* instance_change.c */
 /* One request for the i-th item; a failure affects only this item. Steals `params`. */
 rgp_status aws_instance_change(
 	const AwsCall *call, AwsUpdate *update, size_t i, const char *action, json_t *params);
+/* What EC2 answers while an instance is between two states, with the seconds that it may last. */
+extern const Ec2Code aws_instance_state_codes[];
 
 /* The lease (instance_lease.c): the attributes of a node, after its tags; a warning if EC2 would
  * not let the nodes see it; the attributes of a record. */

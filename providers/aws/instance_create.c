@@ -154,13 +154,19 @@ json_t *aws_instance_params(const AwsCall *call, const json_t *input)
 	if (*mod_str(attributes, "key_name"))
 		json_object_set(params, "KeyName", json_object_get(attributes, "key_name"));
 	json_object_set_new(params, "BlockDeviceMapping", disk_mapping(attributes));
-	/* hop limit 2: Ray runs in a container, one hop further from the metadata service */
+	/* hop limit 1: Ray's container has the host's network, and containers with one of their own
+	 * do not reach the metadata service */
 	json_t *options =
 		json_pack("{s:s, s:i, s:s}", "HttpTokens", mod_str(attributes, "http_tokens"),
-			"HttpPutResponseHopLimit", 2, "HttpEndpoint", "enabled");
+			"HttpPutResponseHopLimit", 1, "HttpEndpoint", "enabled");
 	aws_lease_launch(attributes, options);
 	json_object_set_new(params, "MetadataOptions", options);
 	json_object_set_new(params, "NetworkInterface", interface_spec(attributes));
+	if (mod_int(attributes, "threads_per_core"))
+		json_object_set_new(params, "CpuOptions",
+			json_pack("{s:O, s:O}", "CoreCount",
+				json_object_get(attributes, "core_count"), "ThreadsPerCore",
+				json_object_get(attributes, "threads_per_core")));
 	json_t *profile = aws_instance_profile_spec(attributes);
 	if (profile)
 		json_object_set_new(params, "IamInstanceProfile", profile);

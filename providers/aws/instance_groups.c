@@ -29,13 +29,12 @@ static rgp_status send(const AwsCall *call, const char *action, json_t *params, 
  * update is not done. */
 static void on_instance(void *data, const json_t *record)
 {
-	json_t *ids = data, *interface;
+	json_t *ids = data;
 	g_auto(AwsSeen) seen = {0};
 	aws_instance_read(record, &seen);
 	const char *primary = mod_str(seen.attributes, "network_interface");
-	size_t i;
 	json_array_clear(ids);
-	json_array_foreach (json_object_get(record, "networkInterfaceSet"), i, interface) {
+	mod_foreach (interface, json_object_get(record, "networkInterfaceSet")) {
 		const char *id = mod_str(interface, "networkInterfaceId");
 		if (aws_efa_is(interface) && !g_str_equal(id, primary))
 			json_array_append_new(ids, json_string(id));
@@ -52,9 +51,7 @@ static rgp_status change_each(
 	aws_form_filter(params, "instance-id", &id, 1);
 	rgp_status status =
 		aws_kind_describe(call, &aws_instance_kind, params, on_instance, NULL, ids);
-	size_t i;
-	const json_t *interface;
-	json_array_foreach (ids, i, interface)
+	mod_foreach (interface, ids)
 		if (status == RGP_OK && failure->class_ == RGP_CLASS_OK)
 			status = send(call, "ModifyNetworkInterfaceAttribute",
 				json_pack("{s:O, s:O}", "NetworkInterfaceId", interface,

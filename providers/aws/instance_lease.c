@@ -23,9 +23,8 @@ static bool fits_metadata(const char *key)
 /* The first label of the spec, by name, that does not; NULL: all do. */
 static const char *unfit_label(const json_t *tags)
 {
-	const char *key, *first = NULL;
-	json_t *value;
-	json_object_foreach (mod_unconst(tags), key, value)
+	const char *first = NULL;
+	mod_foreach_member (key, value, tags)
 		if (!fits_metadata(key) && (!first || strcmp(key, first) < 0))
 			first = key;
 	return first;
@@ -46,10 +45,8 @@ void aws_lease_lower(const json_t *node, json_t *attributes)
 void aws_lease_warn(const ModLowering *lowering)
 {
 	const char *label = unfit_label(json_object_get(lowering->fitted, "labels"));
-	const json_t *node;
 	bool leased = false;
-	size_t i;
-	json_array_foreach (json_object_get(lowering->fitted, "nodes"), i, node)
+	mod_foreach (node, json_object_get(lowering->fitted, "nodes"))
 		leased |= *mod_str(node, "expires") != '\0';
 	if (!label || !leased)
 		return;

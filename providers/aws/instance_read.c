@@ -12,6 +12,7 @@ static const AwsShape specification_members[] = {
 	{"capacityReservationTarget", target_members}, {0}};
 static const AwsShape profile_members[] = {{"arn"}, {0}};
 static const AwsShape metadata_members[] = {{"httpTokens"}, {"instanceMetadataTags"}, {0}};
+static const AwsShape cpu_members[] = {{"coreCount"}, {"threadsPerCore"}, {0}};
 static const AwsShape group_members[] = {{"groupId"}, {0}};
 static const AwsShape group_set[] = {{"item", group_members}, {0}};
 static const AwsShape attachment_members[] = {{"deviceIndex"}, {"networkCardIndex"}, {0}};
@@ -42,6 +43,7 @@ static const AwsShape instance_members[] = {
 	{"stateReason", reason_members},
 	{"placement", placement_members},
 	{"metadataOptions", metadata_members},
+	{"cpuOptions", cpu_members},
 	{"iamInstanceProfile", profile_members},
 	{"groupSet", group_set},
 	{"networkInterfaceSet", interface_set},
@@ -92,9 +94,8 @@ static void copy_text(json_t *attributes, const char *name, const json_t *from, 
 /* The interface at device 0 of card 0; the first one if EC2 reports no indexes. */
 static const json_t *primary_interface(const json_t *record)
 {
-	const json_t *set = json_object_get(record, "networkInterfaceSet"), *interface;
-	size_t i;
-	json_array_foreach (set, i, interface) {
+	const json_t *set = json_object_get(record, "networkInterfaceSet");
+	mod_foreach (interface, set) {
 		const json_t *attachment = json_object_get(interface, "attachment");
 		const char *card = mod_str(attachment, "networkCardIndex");
 		if (g_str_equal(mod_str(attachment, "deviceIndex"), "0") &&
@@ -107,9 +108,7 @@ static const json_t *primary_interface(const json_t *record)
 static json_t *group_ids(const json_t *set)
 {
 	json_t *ids = json_array();
-	size_t i;
-	const json_t *group;
-	json_array_foreach (set, i, group)
+	mod_foreach (group, set)
 		json_array_append_new(ids, json_string(mod_str(group, "groupId")));
 	return ids;
 }
@@ -153,10 +152,9 @@ static const char *status_of(const json_t *record)
 /* With several volumes, only the device name identifies the root. */
 static const json_t *root_volume(const json_t *record)
 {
-	const json_t *set = json_object_get(record, "blockDeviceMapping"), *device;
+	const json_t *set = json_object_get(record, "blockDeviceMapping");
 	const char *root = mod_str(record, "rootDeviceName");
-	size_t i;
-	json_array_foreach (set, i, device)
+	mod_foreach (device, set)
 		if (json_array_size(set) == 1 || g_str_equal(mod_str(device, "deviceName"), root))
 			return json_object_get(device, "ebs");
 	return NULL;
@@ -173,6 +171,29 @@ static void read_reservation(const json_t *record, json_t *attributes)
 	const char *in = mod_str(record, "capacityReservationId");
 	copy_text(
 		attributes, "capacity_reservation", *in ? record : target, "capacityReservationId");
+}
+
+/* EC2 user guide, "Supported CPU options for Amazon EC2 instance types": one thread per core have
+ * T2, AMD processors of the 7th generation and later, HPC types, and Graviton (g after the
+ * generation). */
+bool aws_instance_has_threads(const char *type)
+{
+	return !g_regex_match_simple("^(t2|hpc[0-9]+[a-z]*|[cmr]([7-9]|[1-9][0-9])a[a-z]*|[a-z]+[0-"
+				     "9]+g[a-z]*|a1|p6e[a-z0-9-]*)\\.",
+		type, 0, 0);
+}
+
+/* Every instance reports its cores, also one that has those of its type. */
+static void read_threads(const json_t *record, json_t *attributes)
+{
+	const json_t *options = json_object_get(record, "cpuOptions");
+	const char *threads = mod_str(options, "threadsPerCore");
+	if (!g_str_equal(threads, "1") ||
+		!aws_instance_has_threads(mod_str(record, "instanceType")))
+		return;
+	json_object_set_new(attributes, "threads_per_core", json_integer(1));
+	json_object_set_new(
+		attributes, "core_count", json_integer(aws_xml_number(options, "coreCount")));
 }
 
 void aws_instance_read_own(const json_t *record, AwsSeen *seen)
@@ -204,6 +225,7 @@ void aws_instance_read(const json_t *record, AwsSeen *seen)
 	copy_text(attributes, "placement_group", json_object_get(record, "placement"), "groupName");
 	copy_text(attributes, "http_tokens", json_object_get(record, "metadataOptions"),
 		"httpTokens");
+	read_threads(record, attributes);
 	aws_lease_read(record, attributes);
 	aws_instance_profile_set(
 		attributes, mod_str(json_object_get(record, "iamInstanceProfile"), "arn"));

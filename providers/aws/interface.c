@@ -34,9 +34,7 @@ static const Ec2Code young_codes[] = {
 static void interface_read(const json_t *record, AwsSeen *seen)
 {
 	json_t *groups = json_array();
-	size_t i;
-	const json_t *group;
-	json_array_foreach (json_object_get(record, "groupSet"), i, group)
+	mod_foreach (group, json_object_get(record, "groupSet"))
 		json_array_append_new(groups, json_string(mod_str(group, "groupId")));
 	/* RunInstances' record has tagSet, CreateNetworkInterface's too */
 	json_t *tags = aws_marks_read(json_object_get(record, "tagSet"), &seen->marks);

@@ -71,3 +71,16 @@ AwsSearch aws_keys_from_json(const AwsCall *call, const char *source, struct rgp
 	aws_keys_clear(keys);
 	return aws_keys_broken(call, NULL, "%s returned an invalid expiry time", source);
 }
+
+char *aws_auth_format(const AwsCall *call, const char *service, const AwsKeys *keys)
+{
+	json_auto_t *auth = json_pack("{s:s, s:s, s:s, s:s, s:s}", "type", "aws_sigv4", "region",
+		call->inst->region, "service", service, "access_key", keys->access_key,
+		"secret_key", keys->secret_key);
+	if (auth && keys->session_token)
+		json_object_set_new(auth, "session_token", json_string(keys->session_token));
+	char *text = auth ? json_dumps(auth, JSON_COMPACT) : NULL;
+	char *owned = g_strdup(text);
+	free(text);
+	return owned;
+}

@@ -11,7 +11,7 @@ typedef struct AwsKeys {
 	char *from; /* where they were found, in words; may be NULL: the chain knows */
 } AwsKeys;
 
-/* The JSON for rgp_http_req.auth; g_free, NULL if a key is not UTF-8 (credentials.c). */
+/* The JSON for rgp_http_req.auth; g_free, NULL if a key is not UTF-8. */
 char *aws_auth_format(const AwsCall *call, const char *service, const AwsKeys *keys);
 
 void aws_keys_clear(AwsKeys *keys);
@@ -46,15 +46,19 @@ AwsSearch aws_keys_from_json(const AwsCall *call, const char *source, struct rgp
 int64_t aws_keys_time(const char *text);
 void aws_keys_hide(const AwsCall *call, const char *secret);
 
-/* keys_profile.c */
+/* chain.c */
 /* Sets the profile's name, the files and the places searched. */
 AwsChain aws_chain_open(const AwsCall *call);
 void aws_chain_clear(AwsChain *chain);
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(AwsChain, aws_chain_clear)
+/* The config file's section of a profile; g_free. */
+char *aws_chain_section(const char *profile);
 /* A profile's setting, from the credentials file before the config file; or one of a section of the
  * config file, nested ones as "ec2.endpoint_url". g_free, NULL if not set. */
 char *aws_chain_value(const AwsChain *chain, const char *profile, const char *key);
 char *aws_chain_section_value(const AwsChain *chain, const char *section, const char *key);
+
+/* keys_profile.c */
 AwsSearch aws_keys_from_env(const AwsCall *call, AwsKeys *keys);
 /* The profile's role with source_profile or credential_source. */
 AwsSearch aws_keys_from_profile_role(AwsChain *chain, AwsKeys *keys);

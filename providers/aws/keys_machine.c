@@ -2,6 +2,7 @@
  * instance metadata service, version 2 only. */
 #include "aws/keys.h"
 #include <string.h>
+#include "base/loopback.h"
 
 #define CONTAINER_HOST "http://169.254.170.2"
 #define METADATA_HOST "http://169.254.169.254"
@@ -23,7 +24,8 @@ static rgp_status ask(const AwsCall *call, const char *method, const char *url,
 	g_autofree char *direct = json_dumps(connection, JSON_COMPACT);
 	const struct rgp_http_req http = {
 		.size = sizeof http,
-		.flags = RGP_HTTP_READING,
+		/* the first one only asks whether this is a machine of EC2 */
+		.flags = RGP_HTTP_READING | (g_str_equal(method, "PUT") ? RGP_HTTP_PROBE : 0),
 		.method = method,
 		.url = url,
 		.headers = headers,
@@ -44,15 +46,16 @@ static bool is_good(const struct rgp_http_resp *resp)
 /* Keys must not be fetched unencrypted from anywhere else; same rule as in the SDKs. */
 static bool is_trusted(const char *url)
 {
-	static const char *const hosts[] = {"localhost", "127.0.0.1", "::1", "169.254.170.2",
-		"169.254.170.23", "fd00:ec2::23", NULL};
+	static const char *const agents[] = {
+		"169.254.170.2", "169.254.170.23", "fd00:ec2::23", NULL};
 	g_autoptr(GUri) uri = g_uri_parse(url, G_URI_FLAGS_NONE, NULL);
-	if (!uri || !g_uri_get_host(uri))
+	const char *host = uri ? g_uri_get_host(uri) : NULL;
+	if (!host)
 		return false;
 	if (g_str_equal(g_uri_get_scheme(uri), "https"))
 		return true;
 	return g_str_equal(g_uri_get_scheme(uri), "http") &&
-	       g_strv_contains(hosts, g_uri_get_host(uri));
+	       (rg_is_loopback(host) || g_strv_contains(agents, host));
 }
 
 /* "Authorization: TOKEN", NULL if none is needed. */

@@ -87,10 +87,6 @@ rgp_status aws_preflight(const AwsCall *call, const json_t *input);
 rgp_status aws_resolve(const AwsCall *call, const json_t *input);
 rgp_status aws_lower(const AwsCall *call, const json_t *input);
 
-/* update.c: changes the `tags` and the marks of all items of the call to their desired values, many
- * ids per request. */
-rgp_status aws_update_tags(const AwsCall *call, AwsUpdate *update);
-
 /* remove.c: deletes one id per request; `busy` is pending, `gone` after a while counts as done
  * (limit_s of its row: how long EC2 may not know a new resource). */
 rgp_status aws_delete_each(const AwsCall *call, const json_t *items, const char *action,

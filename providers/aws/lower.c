@@ -24,19 +24,9 @@ static json_t *tags_for(const ModLowering *lowering, const char *name)
 	return tags;
 }
 
-static void add_single(ModLowering *lowering, const char *kind, const char *name,
-	const char *origin, json_t *attributes)
-{
-	const ModWanted wanted = {
-		.kind = kind, .name = name, .origin = origin, .attributes = attributes};
-	mod_lower_add(lowering, &wanted);
-}
-
 static bool has_efa(const ModLowering *lowering)
 {
-	const json_t *node;
-	size_t i;
-	json_array_foreach (json_object_get(lowering->fitted, "nodes"), i, node)
+	mod_foreach (node, json_object_get(lowering->fitted, "nodes"))
 		if (mod_int(json_object_get(node, "network"), "rdma") > 0)
 			return true;
 	return false;
@@ -53,7 +43,7 @@ static void add_group(ModLowering *lowering)
 	if (has_efa(lowering))
 		json_array_append_new(
 			rules, json_pack("{s:s, s:s}", "protocol", "all", "source", "self"));
-	add_single(lowering, AWS_GROUP, "nodes", "/provider",
+	mod_lower_add(lowering, AWS_GROUP, "nodes", "/provider",
 		json_pack("{s:s, s:s, s:[{s:s, s:s}], s:o, s:o}", "description", description,
 			"vpc_id", mod_str(mod_lower_facts(lowering), "vpc_id"), "ingress",
 			"protocol", "all", "source", "self", "egress", rules, "tags",
@@ -73,7 +63,7 @@ static void add_ssh_group(ModLowering *lowering)
 					 22, "to_port", 22, "source", json_string_value(network)));
 	g_autofree char *description = g_strdup_printf(
 		"ssh to the head of raygpu cluster %s", mod_str(lowering->fitted, "cluster"));
-	add_single(lowering, AWS_GROUP, "ssh", "/provider",
+	mod_lower_add(lowering, AWS_GROUP, "ssh", "/provider",
 		json_pack("{s:s, s:s, s:o, s:[{s:s, s:s}], s:o}", "description", description,
 			"vpc_id", mod_str(mod_lower_facts(lowering), "vpc_id"), "ingress", ingress,
 			"egress", "protocol", "all", "source", "0.0.0.0/0", "tags",
@@ -112,7 +102,7 @@ static void add_interface(ModLowering *lowering, const json_t *node)
 		description, "tags", tags_for(lowering, "head"));
 	if (json_is_true(json_object_get(json_object_get(node, "network"), "public_ip")))
 		json_object_set_new(attributes, "public_ip", json_true());
-	add_single(lowering, AWS_INTERFACE, "head", mod_str(node, "origin"), attributes);
+	mod_lower_add(lowering, AWS_INTERFACE, "head", mod_str(node, "origin"), attributes);
 }
 
 /* USD per hour in RunInstances' form: "1.5". */
@@ -152,6 +142,28 @@ static void set_market(const ModLowering *lowering, json_t *attributes, const js
 		json_object_set_new(attributes, "spot_max_price", price_text(max));
 }
 
+/* EC2 takes threads and cores together only (CpuOptionsRequest), and neither for bare metal (EC2
+ * user guide, "Rules for specifying CPU options"). Types with one thread on each core have nothing
+ * to switch off. */
+static void set_threads(ModLowering *lowering, const json_t *node, json_t *attributes)
+{
+	json_int_t threads = mod_int(json_object_get(node, "config"), "threads_per_core");
+	json_int_t vcpus = mod_int(json_object_get(node, "offer"), "vcpus");
+	const char *type = mod_str(attributes, "instance_type");
+	if (!threads || !aws_instance_has_threads(type))
+		return;
+	if (strstr(type, ".metal"))
+		mod_lower_refuse(lowering, node, "/provider/threads_per_core",
+			"remove it, or use a type that is not bare metal",
+			"%s is bare metal, for which EC2 takes no threads_per_core", type);
+	else if (vcpus < 2)
+		mod_lower_refuse(lowering, node, "/provider/threads_per_core",
+			"remove it, or give the type its vcpus in `catalog` of raygpu.yaml",
+			"the number of cores of %s is not known", type);
+	json_object_set_new(attributes, "threads_per_core", json_integer(threads));
+	json_object_set_new(attributes, "core_count", json_integer(vcpus / 2));
+}
+
 /* The attributes for RunInstances, for the head and for workers. */
 static json_t *instance_attributes(ModLowering *lowering, const json_t *node)
 {
@@ -170,6 +182,7 @@ static json_t *instance_attributes(ModLowering *lowering, const json_t *node)
 		json_object_set(
 			attributes, "disk_throughput", json_object_get(disk, "throughput_mib_s"));
 	set_market(lowering, attributes, offer);
+	set_threads(lowering, node, attributes);
 	if (mod_lower_setting(lowering, "key_name"))
 		json_object_set(attributes, "key_name",
 			mod_unconst(mod_lower_setting(lowering, "key_name")));
@@ -180,37 +193,17 @@ static json_t *instance_attributes(ModLowering *lowering, const json_t *node)
 	return attributes;
 }
 
-static void add_head(ModLowering *lowering, const json_t *node)
-{
-	json_t *attributes = instance_attributes(lowering, node);
-	json_object_set_new(attributes, "network_interface",
-		mod_lower_ref(AWS_HEAD_INTERFACE, "network_interface_id"));
-	const ModWanted wanted = {
-		.kind = AWS_INSTANCE,
-		.name = "head",
-		.origin = mod_str(node, "origin"),
-		.group = "head",
-		.attributes = attributes,
-	};
-	mod_lower_add(lowering, &wanted);
-}
-
-/* One group per pool, however many groups of equal nodes the pool has. A Capacity Block has its
- * instances close together and takes no placement group (EC2 user guide, "Work with Capacity
- * Blocks"). */
+/* A Capacity Block has its instances close together and takes no placement group (EC2 user guide,
+ * "Work with Capacity Blocks"). */
 static void add_placement(ModLowering *lowering, const json_t *node, json_t *attributes)
 {
-	const char *pool = mod_str(node, "pool");
-	if (!*mod_str(json_object_get(node, "network"), "placement") ||
-		g_str_equal(mod_str(attributes, "market"), AWS_BLOCK))
-		return;
-	g_autofree char *address = g_strconcat(AWS_PLACEMENT ".", pool, NULL);
-	g_autofree char *origin = g_strconcat(mod_str(node, "origin"), "/network", NULL);
-	json_object_set_new(attributes, "placement_group", mod_lower_ref(address, "group_name"));
-	if (!mod_lower_has(lowering, address))
-		add_single(lowering, AWS_PLACEMENT, pool, origin,
-			json_pack("{s:s, s:o}", "strategy", "cluster", "tags",
-				tags_for(lowering, pool)));
+	json_t *tags = tags_for(lowering, mod_str(node, "pool"));
+	const ModPlacement group = {AWS_PLACEMENT, "group_name", "placement_group",
+		json_pack("{s:s, s:o}", "strategy", "cluster", "tags", tags)};
+	if (g_str_equal(mod_str(attributes, "market"), AWS_BLOCK))
+		json_decref(group.own);
+	else
+		mod_lower_place(lowering, node, attributes, &group);
 }
 
 /* EFA interfaces, and a public address, which is not possible with several interfaces. */
@@ -233,20 +226,21 @@ static void set_network(ModLowering *lowering, const json_t *node, json_t *attri
 		type, aws_efa_count(type, efa));
 }
 
-static void add_workers(ModLowering *lowering, const json_t *node)
+static void add_node(ModLowering *lowering, const json_t *node)
 {
-	const ModWanted wanted = {
-		.kind = AWS_INSTANCE,
-		.name = mod_str(node, "pool"),
-		.origin = mod_str(node, "origin"),
-		.group = mod_str(node, "pool"),
-		.indexes = json_object_get(node, "indexes"),
-		.attributes = instance_attributes(lowering, node),
-	};
-	json_object_set_new(wanted.attributes, "security_groups", groups(lowering));
-	add_placement(lowering, node, wanted.attributes);
-	set_network(lowering, node, wanted.attributes);
-	mod_lower_add(lowering, &wanted);
+	bool is_head = g_str_equal(mod_str(node, "role"), "head");
+	if (is_head)
+		add_interface(lowering, node);
+	json_t *attributes = instance_attributes(lowering, node);
+	if (is_head) {
+		json_object_set_new(attributes, "network_interface",
+			mod_lower_ref(AWS_HEAD_INTERFACE, "network_interface_id"));
+	} else {
+		json_object_set_new(attributes, "security_groups", groups(lowering));
+		add_placement(lowering, node, attributes);
+		set_network(lowering, node, attributes);
+	}
+	mod_lower_add_node(lowering, node, attributes);
 }
 
 rgp_status aws_lower(const AwsCall *call, const json_t *input)
@@ -258,17 +252,10 @@ rgp_status aws_lower(const AwsCall *call, const json_t *input)
 		.head = AWS_HEAD_INTERFACE,
 		.head_attribute = "private_ip",
 	};
-	const json_t *nodes = json_object_get(input, "nodes"), *node;
-	size_t i;
+	const json_t *nodes = json_object_get(input, "nodes");
 	aws_lease_warn(&lowering);
 	add_group(&lowering);
-	json_array_foreach (nodes, i, node) {
-		if (g_str_equal(mod_str(node, "role"), "head")) {
-			add_interface(&lowering, node);
-			add_head(&lowering, node);
-		} else {
-			add_workers(&lowering, node);
-		}
-	}
+	mod_foreach (node, nodes)
+		add_node(&lowering, node);
 	return mod_lower_give(&lowering);
 }

@@ -30,10 +30,8 @@ json_t *aws_marks_tags(const json_t *input)
 	set_mark(tags, "name", name);
 	set_mark(tags, "token", mod_str(input, "token"));
 	json_t *list = json_array();
-	const char *key;
-	json_t *value;
 	g_autoptr(GPtrArray) keys = g_ptr_array_new();
-	json_object_foreach (tags, key, value)
+	mod_foreach_member (key, value, tags)
 		g_ptr_array_add(keys, (char *)(uintptr_t)key);
 	g_ptr_array_sort(keys, mod_compare_texts);
 	for (guint i = 0; i < keys->len; i++)
@@ -50,9 +48,8 @@ json_t *aws_marks_spec(const char *type, json_t *tags)
 json_t *aws_marks_read(const json_t *tags, ModMarks *marks)
 {
 	json_auto_t *others = mod_marks_read(tags, AWS_MARK_PREFIX, marks);
-	json_t *theirs = json_object(), *value;
-	const char *key;
-	json_object_foreach (others, key, value)
+	json_t *theirs = json_object();
+	mod_foreach_member (key, value, others)
 		if (!g_str_has_prefix(key, "aws:"))
 			json_object_set_nocheck(theirs, key, value);
 	return theirs;

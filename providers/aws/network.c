@@ -34,9 +34,7 @@ static AwsQuestion *ask_filtered(GPtrArray *questions, const char *action, const
 
 static const json_t *find_record(const json_t *records, const char *key, const char *id)
 {
-	size_t i;
-	const json_t *record;
-	json_array_foreach (records, i, record)
+	mod_foreach (record, records)
 		if (g_str_equal(mod_str(record, key), id))
 			return record;
 	return NULL;
@@ -45,8 +43,6 @@ static const json_t *find_record(const json_t *records, const char *key, const c
 static rgp_status default_network(
 	const AwsCall *call, const AwsNetwork *network, char **vpc_id, json_t *zones)
 {
-	size_t i;
-	const json_t *subnet;
 	*vpc_id = g_strdup(mod_str(json_array_get(network->vpcs->records, 0), "vpcId"));
 	if (!**vpc_id)
 		return mod_refuse(call, "/provider",
@@ -54,7 +50,7 @@ static rgp_status default_network(
 			"one: "
 			"`aws ec2 create-default-vpc --region REGION`",
 			"region %s has no default VPC", call->inst->region);
-	json_array_foreach (network->subnets->records, i, subnet)
+	mod_foreach (subnet, network->subnets->records)
 		if (g_str_equal(mod_str(subnet, "vpcId"), *vpc_id))
 			json_object_set(zones, mod_str(subnet, "availabilityZone"),
 				json_object_get(subnet, "subnetId"));
@@ -69,9 +65,7 @@ static rgp_status default_network(
 static rgp_status subnets_of_vpc(
 	const AwsCall *call, const char *vpc_id, const json_t *subnets, json_t *zones)
 {
-	size_t i;
-	const json_t *subnet;
-	json_array_foreach (subnets, i, subnet) {
+	mod_foreach (subnet, subnets) {
 		const char *zone = mod_str(subnet, "availabilityZone");
 		const char *id = mod_str(subnet, "subnetId");
 		const char *other = mod_str(zones, zone);
@@ -130,9 +124,7 @@ static rgp_status own_network(
 		return subnets_of_vpc(call, vpc, network->subnets->records, zones);
 	json_object_update(zones, mod_unconst(subnets));
 	rgp_status status = RGP_OK;
-	const char *zone;
-	json_t *id;
-	json_object_foreach (mod_unconst(subnets), zone, id) {
+	mod_foreach_member (zone, id, subnets) {
 		const char *text = json_string_value(id);
 		rgp_status here = check_subnet(call, zone, text,
 			find_record(network->subnets->records, "subnetId", text), vpc_id);
@@ -173,12 +165,9 @@ static AwsQuestion *ask_ids(GPtrArray *questions, const char *action, const AwsS
 	const char *filter, const json_t *ids)
 {
 	g_autoptr(GPtrArray) texts = g_ptr_array_new();
-	const char *zone;
-	size_t i;
-	json_t *id;
-	json_object_foreach (mod_unconst(ids), zone, id)
+	mod_foreach_member (zone, id, ids)
 		g_ptr_array_add(texts, (char *)(uintptr_t)json_string_value(id));
-	json_array_foreach (ids, i, id)
+	mod_foreach (id, ids)
 		g_ptr_array_add(texts, (char *)(uintptr_t)json_string_value(id));
 	return texts->len ? ask_filtered(questions, action, shape, filter,
 				    (const char *const *)texts->pdata, texts->len)
@@ -214,9 +203,7 @@ void aws_network_ask(const AwsCall *call, GPtrArray *questions, AwsNetwork *netw
 static json_t *zone_ids(const json_t *subnets, const json_t *zones)
 {
 	json_t *ids = json_object();
-	size_t i;
-	const json_t *subnet;
-	json_array_foreach (subnets, i, subnet) {
+	mod_foreach (subnet, subnets) {
 		const char *zone = mod_str(subnet, "availabilityZone");
 		const char *id = mod_str(subnet, "availabilityZoneId");
 		if (*id && json_object_get(zones, zone))
@@ -236,9 +223,8 @@ rgp_status aws_network_take(const AwsCall *call, const AwsNetwork *network, json
 		status = check_groups(call, network, vpc_id);
 	if (status != RGP_OK)
 		return status;
-	json_t *names = json_array(), *subnet;
-	const char *zone;
-	json_object_foreach (zones, zone, subnet)
+	json_t *names = json_array();
+	mod_foreach_member (zone, subnet, zones)
 		json_array_append_new(names, json_string(zone));
 	json_object_set_new(facts, "zones", names);
 	json_auto_t *ids = zone_ids(network->subnets->records, zones);

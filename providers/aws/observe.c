@@ -106,9 +106,7 @@ static rgp_status on_page(void *data)
 static rgp_status reread_missing(Pager *pager, const json_t *known)
 {
 	g_autoptr(GPtrArray) missing = g_ptr_array_new();
-	size_t i;
-	const json_t *id;
-	json_array_foreach (known, i, id)
+	mod_foreach (id, known)
 		if (json_is_string(id) &&
 			!g_hash_table_contains(pager->seen, json_string_value(id)))
 			g_ptr_array_add(missing, (char *)(uintptr_t)json_string_value(id));
@@ -245,7 +243,6 @@ rgp_status aws_ready(const AwsCall *call, const ModKind *any, const json_t *inpu
 {
 	const AwsKind *kind = aws_kind(any);
 	const json_t *items = json_object_get(input, "items");
-	json_t *item;
 	Look look = {
 		.call = call,
 		.kind = kind,
@@ -254,8 +251,7 @@ rgp_status aws_ready(const AwsCall *call, const ModKind *any, const json_t *inpu
 	};
 	json_auto_t *asked = json_array();
 	rgp_status status = RGP_OK;
-	size_t i;
-	json_array_foreach (items, i, item) {
+	mod_foreach (item, items) {
 		if (in_use_without_a_miss(kind, item)) {
 			if (status == RGP_OK)
 				status = mod_give_item(&call->talk, mod_str(item, "address"),
@@ -268,7 +264,7 @@ rgp_status aws_ready(const AwsCall *call, const ModKind *any, const json_t *inpu
 	if (status == RGP_OK)
 		status = look_at(&look, asked);
 	/* what EC2 does not show yet may just be too new */
-	json_array_foreach (asked, i, item)
+	mod_foreach (item, asked)
 		if (status == RGP_OK && g_hash_table_contains(look.waiting, mod_str(item, "id")))
 			status = mod_give_item(&call->talk, mod_str(item, "address"), "pending",
 				mod_str(item, "id"), NULL);

@@ -17,11 +17,9 @@ typedef struct {
 /* Calls `look` for the head and each pool until it gives true. */
 static bool any_node(const Permissions *permissions, bool (*look)(const json_t *node))
 {
-	const char *name;
-	json_t *pool;
 	if (look(json_object_get(permissions->spec, "head")))
 		return true;
-	json_object_foreach (mod_unconst(json_object_get(permissions->spec, "pools")), name, pool)
+	mod_foreach_member (name, pool, json_object_get(permissions->spec, "pools"))
 		if (look(pool))
 			return true;
 	return false;
@@ -52,15 +50,12 @@ static void set_arns(Permissions *permissions, const char *name, const char *typ
 {
 	const char *ec2 = value_of(permissions, "ec2");
 	json_t *arns = json_array();
-	const char *key;
-	json_t *id;
-	size_t i;
-	json_array_foreach (ids, i, id) {
+	mod_foreach (id, ids) {
 		g_autofree char *arn =
 			g_strdup_printf("%s:%s/%s", ec2, type, json_string_value(id));
 		json_array_append_new(arns, json_string(arn));
 	}
-	json_object_foreach (mod_unconst(ids), key, id) {
+	mod_foreach_member (key, id, ids) {
 		g_autofree char *arn =
 			g_strdup_printf("%s:%s/%s", ec2, type, json_string_value(id));
 		json_array_append_new(arns, json_string(arn));
@@ -92,10 +87,9 @@ static void add_parameter(Permissions *permissions, const json_t *node, json_t *
 
 static void set_parameters(Permissions *permissions)
 {
-	json_t *arns = json_array(), *pool;
-	const char *name;
+	json_t *arns = json_array();
 	add_parameter(permissions, json_object_get(permissions->spec, "head"), arns);
-	json_object_foreach (mod_unconst(json_object_get(permissions->spec, "pools")), name, pool)
+	mod_foreach_member (name, pool, json_object_get(permissions->spec, "pools"))
 		add_parameter(permissions, pool, arns);
 	json_object_set_new(permissions->values, "parameters", arns);
 }
@@ -116,9 +110,8 @@ static void set_role(Permissions *permissions)
 
 static json_t *reservations_of(const Permissions *permissions)
 {
-	json_t *ids = json_array(), *pool;
-	const char *name;
-	json_object_foreach (mod_unconst(json_object_get(permissions->spec, "pools")), name, pool) {
+	json_t *ids = json_array();
+	mod_foreach_member (name, pool, json_object_get(permissions->spec, "pools")) {
 		json_t *id = json_object_get(json_object_get(pool, "market"), "reservation");
 		if (id)
 			json_array_append(ids, id);
@@ -219,9 +212,7 @@ static const json_t *list_of(const Permissions *permissions, const json_t *value
 static json_t *fill(const Permissions *permissions, const json_t *value)
 {
 	const json_t *list = list_of(permissions, value);
-	size_t i;
-	const char *name;
-	json_t *member, *filled;
+	json_t *filled;
 	if (list)
 		return json_deep_copy(list);
 	if (json_is_string(value)) {
@@ -229,7 +220,7 @@ static json_t *fill(const Permissions *permissions, const json_t *value)
 		return json_string(text);
 	}
 	filled = json_is_array(value) ? json_array() : json_object();
-	json_array_foreach (value, i, member) {
+	mod_foreach (member, value) {
 		json_t *one = fill(permissions, member);
 		if (json_is_array(one))
 			json_array_extend(filled, one);
@@ -237,7 +228,7 @@ static json_t *fill(const Permissions *permissions, const json_t *value)
 			json_array_append(filled, one);
 		json_decref(one);
 	}
-	json_object_foreach (mod_unconst(value), name, member)
+	mod_foreach_member (name, member, value)
 		json_object_set_new(filled, name, fill(permissions, member));
 	return filled;
 }
@@ -252,9 +243,7 @@ static rgp_status permissions_refuse(const AwsCall *call, const char *hint, char
 static rgp_status check_with(const Permissions *permissions)
 {
 	static const char *const known[] = {"import", "kms_key", "role", NULL};
-	const char *name;
-	json_t *value;
-	json_object_foreach (mod_unconst(permissions->with), name, value)
+	mod_foreach_member (name, value, permissions->with)
 		if (!g_strv_contains(known, name))
 			return permissions_refuse(permissions->call,
 				"known: import, kms_key=ARN, role=NAME",
@@ -264,9 +253,7 @@ static rgp_status check_with(const Permissions *permissions)
 
 static bool has(const json_t *list, const json_t *value)
 {
-	size_t i;
-	const json_t *member;
-	json_array_foreach (list, i, member)
+	mod_foreach (member, list)
 		if (json_equal(mod_unconst(member), mod_unconst(value)))
 			return true;
 	return false;
@@ -275,14 +262,11 @@ static bool has(const json_t *list, const json_t *value)
 /* One statement for two places: texts that differ become a list of both. */
 static json_t *unite(const json_t *one, const json_t *two)
 {
-	size_t i;
-	const char *name;
-	json_t *member;
 	if (json_equal(mod_unconst(one), mod_unconst(two)))
 		return json_incref(mod_unconst(one));
 	if (json_is_object(one) && json_is_object(two)) {
 		json_t *both = json_copy(mod_unconst(one));
-		json_object_foreach (mod_unconst(two), name, member) {
+		mod_foreach_member (name, member, two) {
 			const json_t *mine = json_object_get(one, name);
 			json_object_set_new(
 				both, name, mine ? unite(mine, member) : json_incref(member));
@@ -293,7 +277,7 @@ static json_t *unite(const json_t *one, const json_t *two)
 					  : json_pack("[O]", mod_unconst(one));
 	json_auto_t *more = json_is_array(two) ? json_incref(mod_unconst(two))
 					       : json_pack("[O]", mod_unconst(two));
-	json_array_foreach (more, i, member)
+	mod_foreach (member, more)
 		if (!has(both, member))
 			json_array_append(both, member);
 	return both;
@@ -322,18 +306,17 @@ static void add_place(
 /* Of the regions that a cluster may be in; one without `places`. */
 static void add_places(Permissions *permissions, const json_t *entries, json_t *statements)
 {
-	const json_t *places = json_object_get(permissions->input, "places"), *place;
+	const json_t *places = json_object_get(permissions->input, "places");
 	const char *task = mod_str(permissions->input, "for");
 	json_auto_t *all = json_object();
-	size_t i;
 	if (!json_array_size(places))
 		add_place(permissions, entries, task, all);
-	json_array_foreach (places, i, place) {
+	mod_foreach (place, places) {
 		permissions->region = mod_str(place, "region");
 		permissions->config = json_object_get(place, "config");
 		add_place(permissions, entries, task, all);
 	}
-	for (i = 0; i < json_array_size(entries); i++) {
+	for (size_t i = 0; i < json_array_size(entries); i++) {
 		g_autofree char *key = g_strdup_printf("%zu", i);
 		json_t *statement = json_object_get(all, key);
 		if (statement)
@@ -357,7 +340,7 @@ rgp_status aws_permissions(const AwsCall *call, const json_t *input)
 	add_places(&permissions, entries, statements);
 	if (!json_array_size(statements))
 		return permissions_refuse(call,
-			"known: plan, apply, import, rebuild, offers, connect",
+			"known: plan, apply, import, rebuild, offers, connect, state, state-read",
 			g_strdup_printf("unknown --for \"%s\"", mod_str(input, "for")));
 	return mod_give(&call->talk, "document",
 		json_pack("{s:s, s:O}", "Version", "2012-10-17", "Statement", statements));

@@ -3,6 +3,7 @@
  * it finds; what could not be asked is one note, never an error. */
 #pragma once
 #include "aws/ec2.h"
+#include "common/preflight.h"
 
 /* One question; all of its pages. */
 typedef struct {
@@ -16,42 +17,32 @@ typedef struct {
 
 typedef struct {
 	const AwsCall *call;
+	ModFindings findings;
 	bool applies; /* these credentials are about to create it */
 	const char *cluster;
 	const char *image;     /* that the nodes pull with their role; "": none */
 	const json_t *creates; /* of the ABI's input */
 	GPtrArray *nodes;      /* const json_t *: those of aws.instance */
 	GPtrArray *probes;     /* AwsProbe *: owned */
-	GPtrArray *unchecked;  /* char *: owned */
 	GPtrArray *quotas;     /* those that the nodes come under (preflight_quota.c) */
 	AwsApi quotas_api, iam_api;
 	AwsProbe *types, *offerings, *images, *subnets, *main_tables, *tables, *running, *profile;
 	AwsProbe *endpoints, *logs_in, *pulls;
 	GPtrArray *dry_runs; /* AwsProbe *: borrowed */
-	unsigned errors;     /* found so far */
-	rgp_status status;   /* of what was handed over */
+	bool told_certain;   /* a setting that every launch fails for is one of them */
 } AwsPreflight;
 
+/* probe.c */
 /* Adds a question; steals params. `what` NULL: no note is made of its failure. */
 AwsProbe *aws_probe(AwsPreflight *preflight, const char *action, const AwsShape *shape,
 	json_t *params, const char *what);
 /* Was it asked and answered? Its records are complete then. */
 bool aws_probe_ok(const AwsProbe *probe);
 const json_t *aws_probe_record(const AwsProbe *probe, const char *key, const char *value);
+/* All open ones, concurrently. */
+rgp_status aws_probes_send(const AwsPreflight *preflight);
+void aws_probe_free(gpointer probe);
 
-typedef struct {
-	const char *severity; /* "error", "warning", "note" */
-	int32_t class_;
-	const json_t *create; /* under whose line of the spec; NULL: none */
-	const char *attribute, *detail, *hint, *code, *origin; /* may be NULL */
-	json_t *limit; /* the ABI's; borrowed, may be NULL */
-} AwsFinding;
-void aws_find_out(AwsPreflight *preflight, const AwsFinding *finding, const char *format, ...)
-	G_GNUC_PRINTF(3, 4);
-
-/* "train", "head": the pool that a create is of. */
-const char *aws_pool_of(const json_t *create);
-json_int_t aws_count_of(const json_t *create);
 const char *aws_attribute_of(const json_t *create, const char *name);
 
 /* The checks: ask adds questions, check reports. */

@@ -41,9 +41,7 @@ static bool takes_address(const json_t *create)
 static GPtrArray *subnets_of(const AwsPreflight *preflight)
 {
 	GPtrArray *ids = g_ptr_array_new();
-	size_t i;
-	const json_t *create;
-	json_array_foreach (preflight->creates, i, create) {
+	mod_foreach (create, preflight->creates) {
 		const char *id = aws_attribute_of(create, "subnet_id");
 		if (*id && takes_address(create) &&
 			!g_ptr_array_find_with_equal_func(ids, id, g_str_equal, NULL))
@@ -92,10 +90,8 @@ static int64_t addresses_wanted(
 	const AwsPreflight *preflight, const char *subnet, const json_t **of)
 {
 	int64_t count = 0, most = 0;
-	size_t i;
-	const json_t *create;
-	json_array_foreach (preflight->creates, i, create) {
-		json_int_t here = aws_count_of(create);
+	mod_foreach (create, preflight->creates) {
+		json_int_t here = mod_int(create, "count");
 		if (!takes_address(create) || json_is_true(json_object_get(create, "replaces")) ||
 			strcmp(aws_attribute_of(create, "subnet_id"), subnet))
 			continue;
@@ -116,12 +112,12 @@ static void check_addresses(AwsPreflight *preflight, const json_t *subnet)
 	int64_t free = g_ascii_strtoll(text, NULL, 10);
 	if (!*text || wanted <= free)
 		return;
-	const AwsFinding finding = {.severity = "error",
+	const ModFinding finding = {.severity = "error",
 		.class_ = RGP_CLASS_CAPACITY,
 		.create = create,
 		.attribute = "subnet_id",
 		.hint = "use another zone, or a larger subnet with provider.subnets"};
-	aws_find_out(preflight, &finding,
+	mod_find_out(&preflight->findings, &finding,
 		"subnet %s (%s) has %" G_GINT64_FORMAT
 		" free addresses, and the plan needs %" G_GINT64_FORMAT,
 		id, zone, free, wanted);
@@ -143,9 +139,7 @@ static bool is_default(const char *destination)
 static Way way_of(const json_t *table)
 {
 	Way way = WAY_NONE;
-	size_t i;
-	const json_t *route;
-	json_array_foreach (json_object_get(table, "routeSet"), i, route) {
+	mod_foreach (route, json_object_get(table, "routeSet")) {
 		if (!is_default(mod_str(route, "destinationCidrBlock")))
 			continue;
 		bool broken = g_str_equal(mod_str(route, "state"), "blackhole");
@@ -158,10 +152,8 @@ static Way way_of(const json_t *table)
 
 static const json_t *table_of(const AwsPreflight *preflight, const char *subnet)
 {
-	size_t i, k;
-	const json_t *table, *association;
-	json_array_foreach (preflight->tables->records, i, table)
-		json_array_foreach (json_object_get(table, "associationSet"), k, association)
+	mod_foreach (table, preflight->tables->records)
+		mod_foreach (association, json_object_get(table, "associationSet"))
 			if (g_str_equal(mod_str(association, "subnetId"), subnet))
 				return table;
 	const json_t *record = aws_probe_record(preflight->subnets, "subnetId", subnet);
@@ -170,9 +162,7 @@ static const json_t *table_of(const AwsPreflight *preflight, const char *subnet)
 
 static bool has_endpoint(const AwsPreflight *preflight, const char *vpc, const char *service)
 {
-	size_t i;
-	const json_t *endpoint;
-	json_array_foreach (preflight->endpoints->records, i, endpoint) {
+	mod_foreach (endpoint, preflight->endpoints->records) {
 		if (g_str_equal(mod_str(endpoint, "vpcId"), vpc) &&
 			g_ascii_strcasecmp(mod_str(endpoint, "state"), "available") == 0 &&
 			g_str_has_suffix(mod_str(endpoint, "serviceName"), service))
@@ -206,7 +196,7 @@ static void add_inside(Inside *inside, const json_t *create, const json_t *table
 		inside->pools = g_string_new(NULL);
 	}
 	g_string_append_printf(
-		inside->pools, "%s%s", inside->pools->len ? ", " : "", aws_pool_of(create));
+		inside->pools, "%s%s", inside->pools->len ? ", " : "", mod_pool_of(create));
 }
 
 static void report_inside(AwsPreflight *preflight, Way way, const Inside *inside)
@@ -216,7 +206,7 @@ static void report_inside(AwsPreflight *preflight, Way way, const Inside *inside
 					 "address",
 		[WAY_BROKEN] = "leads to something that was deleted",
 		[WAY_NONE] = "has no default route"};
-	const AwsFinding finding = {.severity = "error",
+	const ModFinding finding = {.severity = "error",
 		.class_ = RGP_CLASS_INVALID,
 		.create = inside->create,
 		.attribute = way == WAY_INTERNET_GATEWAY ? "public_ip" : "subnet_id",
@@ -229,7 +219,7 @@ static void report_inside(AwsPreflight *preflight, Way way, const Inside *inside
 				: "use subnets behind a NAT gateway; if the nodes reach the image "
 				  "another way, set `egress_check: false` in provider"};
 	g_autofree char *subnet = g_strdup(aws_attribute_of(inside->create, "subnet_id"));
-	aws_find_out(preflight, &finding,
+	mod_find_out(&preflight->findings, &finding,
 		"the nodes of %s cannot load their container image: route table %s of subnet %s %s",
 		inside->pools->str, mod_str(inside->table, "routeTableId"), subnet, reasons[way]);
 }
@@ -237,9 +227,7 @@ static void report_inside(AwsPreflight *preflight, Way way, const Inside *inside
 static void check_egress(AwsPreflight *preflight)
 {
 	Inside inside[WAYS] = {{0}};
-	size_t i;
-	const json_t *create;
-	json_array_foreach (preflight->creates, i, create) {
+	mod_foreach (create, preflight->creates) {
 		const char *subnet = aws_attribute_of(create, "subnet_id");
 		const json_t *attributes = json_object_get(create, "attributes");
 		bool public = json_is_true(json_object_get(attributes, "public_ip"));
@@ -261,9 +249,7 @@ void aws_check_ways(AwsPreflight *preflight)
 {
 	if (!aws_probe_ok(preflight->subnets))
 		return;
-	size_t i;
-	const json_t *subnet;
-	json_array_foreach (preflight->subnets->records, i, subnet)
+	mod_foreach (subnet, preflight->subnets->records)
 		check_addresses(preflight, subnet);
 	if (aws_probe_ok(preflight->tables) && aws_probe_ok(preflight->main_tables))
 		check_egress(preflight);

@@ -59,9 +59,7 @@ void aws_ask_places(AwsPreflight *preflight)
 static char *zones_of(const AwsProbe *offerings, const char *type, const char *zone, bool *here)
 {
 	g_autoptr(GPtrArray) zones = g_ptr_array_new();
-	size_t i;
-	const json_t *record;
-	json_array_foreach (offerings->records, i, record)
+	mod_foreach (record, offerings->records)
 		if (g_str_equal(mod_str(record, "instanceType"), type))
 			g_ptr_array_add(zones, (char *)(uintptr_t)mod_str(record, "location"));
 	*here = g_ptr_array_find_with_equal_func(zones, zone, g_str_equal, NULL);
@@ -85,19 +83,17 @@ static void check_zone(AwsPreflight *preflight, const json_t *create)
 				 preflight->call->inst->region, zones)
 		       : g_strdup_printf("no zone of %s offers it: use another instance type",
 				 preflight->call->inst->region);
-	const AwsFinding finding = {.severity = "error",
+	const ModFinding finding = {.severity = "error",
 		.class_ = RGP_CLASS_CAPACITY,
 		.create = create,
 		.attribute = "instance_type",
 		.hint = hint};
-	aws_find_out(preflight, &finding, "%s is not offered in %s", type, zone);
+	mod_find_out(&preflight->findings, &finding, "%s is not offered in %s", type, zone);
 }
 
 static int64_t snapshot_gb(const json_t *image)
 {
-	size_t i;
-	const json_t *device;
-	json_array_foreach (json_object_get(image, "blockDeviceMapping"), i, device)
+	mod_foreach (device, json_object_get(image, "blockDeviceMapping"))
 		if (g_str_equal(mod_str(device, "deviceName"), mod_str(image, "rootDeviceName")))
 			return g_ascii_strtoll(
 				mod_str(json_object_get(device, "ebs"), "volumeSize"), NULL, 10);
@@ -108,11 +104,9 @@ static bool fits_arch(const AwsPreflight *preflight, const json_t *create, const
 {
 	const json_t *type = aws_probe_record(
 		preflight->types, "instanceType", aws_attribute_of(create, "instance_type"));
-	const json_t *known = json_object_get(
-			     json_object_get(type, "processorInfo"), "supportedArchitectures"),
-		     *arch;
-	size_t i;
-	json_array_foreach (known, i, arch)
+	const json_t *known =
+		json_object_get(json_object_get(type, "processorInfo"), "supportedArchitectures");
+	mod_foreach (arch, known)
 		if (g_strcmp0(json_string_value(arch), mod_str(image, "architecture")) == 0)
 			return true;
 	return !json_array_size(known);
@@ -120,7 +114,7 @@ static bool fits_arch(const AwsPreflight *preflight, const json_t *create, const
 
 static void check_fit(AwsPreflight *preflight, const json_t *create, const json_t *image)
 {
-	AwsFinding finding = {.severity = "error",
+	ModFinding finding = {.severity = "error",
 		.class_ = RGP_CLASS_INVALID,
 		.create = create,
 		.attribute = "image_id",
@@ -129,15 +123,17 @@ static void check_fit(AwsPreflight *preflight, const json_t *create, const json_
 	int64_t size = mod_int(json_object_get(create, "attributes"), "disk_size_gb");
 	int64_t least = snapshot_gb(image);
 	if (*state && strcmp(state, "available"))
-		aws_find_out(preflight, &finding, "image %s is %s, not available", id, state);
+		mod_find_out(
+			&preflight->findings, &finding, "image %s is %s, not available", id, state);
 	if (!fits_arch(preflight, create, image))
-		aws_find_out(preflight, &finding, "image %s is for %s, which %s is not", id,
-			mod_str(image, "architecture"), aws_attribute_of(create, "instance_type"));
+		mod_find_out(&preflight->findings, &finding, "image %s is for %s, which %s is not",
+			id, mod_str(image, "architecture"),
+			aws_attribute_of(create, "instance_type"));
 	if (!size || size >= least)
 		return;
 	finding.attribute = "disk_size_gb";
 	finding.hint = "set a larger `disk: {size: ...}`";
-	aws_find_out(preflight, &finding,
+	mod_find_out(&preflight->findings, &finding,
 		"a disk of %" G_GINT64_FORMAT
 		" GiB is too small for image %s, which has %" G_GINT64_FORMAT " GiB",
 		size, id, least);
@@ -153,14 +149,14 @@ static void check_image(AwsPreflight *preflight, const json_t *create)
 		check_fit(preflight, create, image);
 		return;
 	}
-	const AwsFinding finding = {.severity = "error",
+	const ModFinding finding = {.severity = "error",
 		.class_ = RGP_CLASS_INVALID,
 		.create = create,
 		.attribute = "image_id",
 		.hint = "it was withdrawn, or is not shared with this account: use "
 			"`--renew-images`, "
 			"or choose another with `image:`"};
-	aws_find_out(preflight, &finding, "image %s does not exist in %s", id,
+	mod_find_out(&preflight->findings, &finding, "image %s does not exist in %s", id,
 		preflight->call->inst->region);
 }
 

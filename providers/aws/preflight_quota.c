@@ -11,10 +11,7 @@
 typedef struct {
 	char **fields; /* code, market, families, name */
 	AwsProbe *limit;
-	int64_t wanted; /* vCPUs that the plan adds */
-	const json_t *largest;
-	int64_t largest_vcpus;
-	GString *parts;
+	ModSum sum; /* vCPUs that the plan adds */
 } Quota;
 
 static const AwsShape cpu_members[] = {{"coreCount"}, {"threadsPerCore"}, {0}};
@@ -49,7 +46,7 @@ static void quota_free(gpointer data)
 {
 	Quota *quota = data;
 	g_strfreev(quota->fields);
-	g_string_free(quota->parts, TRUE);
+	mod_sum_clear(&quota->sum);
 	g_free(quota);
 }
 
@@ -63,22 +60,18 @@ static const char *market_of(const json_t *create)
 static GPtrArray *quotas_of(const AwsPreflight *preflight)
 {
 	GPtrArray *quotas = g_ptr_array_new_with_free_func(quota_free);
-	g_auto(GStrv) rows = g_strsplit(aws_data_find("quotas.csv")->data, "\n", -1);
-	for (char **row = rows + 1; *row && **row; row++) {
-		char **fields = g_strsplit(*row, ",", 4);
+	g_autoptr(GPtrArray) rows = mod_rows(aws_data_find("quotas.csv")->data, 4, 4);
+	mod_ptr_foreach (ModField, fields, rows) {
 		bool used = false;
 		for (guint i = 0; i < preflight->nodes->len && !used; i++) {
 			const json_t *create = preflight->nodes->pdata[i];
 			used = is_row_of(fields, aws_attribute_of(create, "instance_type"),
 				market_of(create));
 		}
-		if (!used) {
-			g_strfreev(fields);
+		if (!used)
 			continue;
-		}
 		Quota *quota = g_new0(Quota, 1);
-		quota->fields = fields;
-		quota->parts = g_string_new(NULL);
+		quota->fields = g_strdupv(fields);
 		g_ptr_array_add(quotas, quota);
 	}
 	return quotas;
@@ -89,8 +82,7 @@ static json_t *running_params(const GPtrArray *quotas)
 {
 	static const char *const states[] = {"pending", "running"};
 	g_autoptr(GPtrArray) patterns = g_ptr_array_new_with_free_func(g_free);
-	for (guint i = 0; i < quotas->len; i++) {
-		const Quota *quota = quotas->pdata[i];
+	mod_ptr_foreach (const Quota, quota, quotas) {
 		g_auto(GStrv) families = g_strsplit(quota->fields[2], " ", -1);
 		for (char **family = families; *family; family++)
 			g_ptr_array_add(patterns, g_strconcat(*family, "*", NULL));
@@ -110,8 +102,7 @@ void aws_ask_quotas(AwsPreflight *preflight)
 		.target = "ServiceQuotasV20190624",
 		.timeout_ms = UNREACHABLE_MS,
 		.tries = TRIES};
-	for (guint i = 0; i < preflight->quotas->len; i++) {
-		Quota *quota = preflight->quotas->pdata[i];
+	mod_ptr_foreach (Quota, quota, preflight->quotas) {
 		quota->limit = aws_probe(preflight, "GetServiceQuota", NULL,
 			json_pack(
 				"{s:s, s:s}", "ServiceCode", "ec2", "QuotaCode", quota->fields[0]),
@@ -123,15 +114,10 @@ void aws_ask_quotas(AwsPreflight *preflight)
 			running_params(preflight->quotas), "running vCPUs");
 }
 
-static int64_t number(const json_t *record, const char *key)
-{
-	return g_ascii_strtoll(mod_str(record, key), NULL, 10);
-}
-
 static int64_t vcpus_of_type(const AwsPreflight *preflight, const char *type)
 {
 	const json_t *record = aws_probe_record(preflight->types, "instanceType", type);
-	return number(json_object_get(record, "vCpuInfo"), "defaultVCpus");
+	return aws_xml_number(json_object_get(record, "vCpuInfo"), "defaultVCpus");
 }
 
 /* What runs under the quota. Nodes of capacity blocks count towards none: the table has no row for
@@ -139,15 +125,14 @@ static int64_t vcpus_of_type(const AwsPreflight *preflight, const char *type)
 static int64_t running_vcpus(const AwsPreflight *preflight, const Quota *quota)
 {
 	int64_t sum = 0;
-	size_t i;
-	const json_t *record;
-	json_array_foreach (preflight->running->records, i, record) {
+	mod_foreach (record, preflight->running->records) {
 		const char *type = mod_str(record, "instanceType");
 		const char *lifecycle = mod_str(record, "instanceLifecycle");
 		const json_t *cpu = json_object_get(record, "cpuOptions");
 		if (!is_row_of(quota->fields, type, *lifecycle ? lifecycle : "on-demand"))
 			continue;
-		int64_t vcpus = number(cpu, "coreCount") * number(cpu, "threadsPerCore");
+		int64_t vcpus =
+			aws_xml_number(cpu, "coreCount") * aws_xml_number(cpu, "threadsPerCore");
 		sum += vcpus ? vcpus : vcpus_of_type(preflight, type);
 	}
 	return sum;
@@ -157,23 +142,17 @@ static int64_t running_vcpus(const AwsPreflight *preflight, const Quota *quota)
  * whether its instances run or not (EC2 user guide, "On-Demand Capacity Reservations"). */
 static void add_up(const AwsPreflight *preflight, Quota *quota)
 {
-	for (guint i = 0; i < preflight->nodes->len; i++) {
-		const json_t *create = preflight->nodes->pdata[i];
+	mod_ptr_foreach (const json_t, create, preflight->nodes) {
 		const char *type = aws_attribute_of(create, "instance_type");
 		if (json_is_true(json_object_get(create, "replaces")) ||
 			*aws_attribute_of(create, "capacity_reservation") ||
 			!is_row_of(quota->fields, type, market_of(create)))
 			continue;
-		json_int_t count = aws_count_of(create);
+		json_int_t count = mod_int(create, "count");
 		int64_t vcpus = vcpus_of_type(preflight, type) * count;
-		quota->wanted += vcpus;
-		if (!quota->largest || vcpus > quota->largest_vcpus) {
-			quota->largest = create;
-			quota->largest_vcpus = vcpus;
-		}
-		g_string_append_printf(quota->parts,
-			"%s%s: %" JSON_INTEGER_FORMAT " x %s = %" G_GINT64_FORMAT " vCPUs",
-			quota->parts->len ? "\n" : "", aws_pool_of(create), count, type, vcpus);
+		mod_sum_add(&quota->sum, create, vcpus, "\n",
+			"%s: %" JSON_INTEGER_FORMAT " x %s = %" G_GINT64_FORMAT " vCPUs",
+			mod_pool_of(create), count, type, vcpus);
 	}
 }
 
@@ -187,7 +166,7 @@ static json_t *limit_of(const Quota *quota, int64_t free)
 			strpbrk(*family, "0123456789") ? "[^0-9]" : "[0-9]");
 	g_string_append_c(types, ')');
 	return json_pack("{s:s, s:s, s:I, s:I}", "market", quota->fields[1], "types", types->str,
-		"free", (json_int_t)MAX(free, 0), "wanted", (json_int_t)quota->wanted);
+		"free", (json_int_t)MAX(free, 0), "wanted", quota->sum.wanted);
 }
 
 static void check_quota(AwsPreflight *preflight, Quota *quota)
@@ -196,30 +175,30 @@ static void check_quota(AwsPreflight *preflight, Quota *quota)
 		json_object_get(json_object_get(quota->limit->reply.reply, "Quota"), "Value");
 	if (!aws_probe_ok(quota->limit) || !json_is_number(value))
 		return;
-	int64_t limit = (int64_t)json_number_value(value);
-	int64_t used = running_vcpus(preflight, quota);
+	json_int_t limit = (json_int_t)json_number_value(value);
+	json_int_t used = running_vcpus(preflight, quota);
 	add_up(preflight, quota);
-	if (!quota->wanted || used + quota->wanted <= limit)
+	if (!quota->sum.wanted || used + quota->sum.wanted <= limit)
 		return;
 	g_autofree char *hint = g_strdup_printf(
 		"request more: `aws service-quotas request-service-quota-increase --service-code "
-		"ec2 --region %s --quota-code %s --desired-value %" G_GINT64_FORMAT
+		"ec2 --region %s --quota-code %s --desired-value %" JSON_INTEGER_FORMAT
 		"`, or use fewer nodes",
-		preflight->call->inst->region, quota->fields[0], used + quota->wanted);
+		preflight->call->inst->region, quota->fields[0], used + quota->sum.wanted);
 	json_auto_t *shared = limit_of(quota, limit - used);
-	const AwsFinding finding = {.severity = "error",
+	const ModFinding finding = {.severity = "error",
 		.class_ = RGP_CLASS_QUOTA,
 		.limit = shared,
-		.create = quota->largest,
+		.create = quota->sum.create,
 		.attribute = "instance_type",
-		.detail = quota->parts->str,
+		.detail = quota->sum.parts->str,
 		.hint = hint,
 		.code = quota->fields[0]};
-	aws_find_out(preflight, &finding,
-		"the plan adds %" G_GINT64_FORMAT
-		" vCPUs, but of the quota \"%s\" of %" G_GINT64_FORMAT " only %" G_GINT64_FORMAT
-		" are free in %s",
-		quota->wanted, quota->fields[3], limit, MAX(limit - used, 0),
+	mod_find_out(&preflight->findings, &finding,
+		"the plan adds %" JSON_INTEGER_FORMAT
+		" vCPUs, but of the quota \"%s\" of %" JSON_INTEGER_FORMAT
+		" only %" JSON_INTEGER_FORMAT " are free in %s",
+		quota->sum.wanted, quota->fields[3], limit, MAX(limit - used, 0),
 		preflight->call->inst->region);
 }
 

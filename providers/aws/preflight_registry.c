@@ -79,7 +79,7 @@ static const char *decision_of(const AwsProbe *probe)
 static void report_denied(AwsPreflight *preflight, const char *action, const char *severity)
 {
 	const json_t *profile = json_array_get(preflight->profile->records, 0);
-	const AwsFinding finding = {.severity = severity,
+	const ModFinding finding = {.severity = severity,
 		.class_ = RGP_CLASS_DENIED,
 		.create = preflight->profile->about,
 		.attribute = "instance_profile",
@@ -91,7 +91,7 @@ static void report_denied(AwsPreflight *preflight, const char *action, const cha
 				  "does not read"
 				: NULL,
 		.origin = "/provider/instance_profile"};
-	aws_find_out(preflight, &finding,
+	mod_find_out(&preflight->findings, &finding,
 		"the nodes cannot pull %s: the role %s of their instance profile is not allowed %s",
 		preflight->image, mod_str(profile, "RoleName"), action);
 }
@@ -104,13 +104,9 @@ void aws_check_pull(AwsPreflight *preflight)
 		return;
 	const char *logs_in = decision_of(preflight->logs_in),
 		   *pulls = decision_of(preflight->pulls);
-	const ModFailure *failure = &preflight->pulls->reply.failure;
 	if (!*logs_in || !*pulls)
-		g_ptr_array_add(preflight->unchecked,
-			g_strdup_printf("pulling from Amazon ECR: SimulatePrincipalPolicy: %s",
-				failure->message && *failure->message ? failure->message
-				: failure->code			      ? failure->code
-								      : "no answer"));
+		mod_find_nothing(&preflight->findings, "pulling from Amazon ECR",
+			"SimulatePrincipalPolicy", &preflight->pulls->reply.failure);
 	else if (strcmp(logs_in, "allowed"))
 		report_denied(preflight, LOG_IN, "error");
 	else if (strcmp(pulls, "allowed"))

@@ -30,9 +30,8 @@ static char *key_of(const json_t *create)
 static json_t *dry_params(const AwsPreflight *preflight, const json_t *create)
 {
 	json_auto_t *attributes = json_copy(json_object_get(create, "attributes"));
-	json_t *groups = json_array(), *group;
-	size_t i;
-	json_array_foreach (json_object_get(attributes, "security_groups"), i, group)
+	json_t *groups = json_array();
+	mod_foreach (group, json_object_get(attributes, "security_groups"))
 		if (json_is_string(group))
 			json_array_append(groups, group);
 	json_object_set_new(attributes, "security_groups", groups);
@@ -64,8 +63,7 @@ static void ask_profile(AwsPreflight *preflight, const json_t *create)
 void aws_ask_rights(AwsPreflight *preflight)
 {
 	g_autoptr(GHashTable) asked = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
-	for (guint i = 0; i < preflight->nodes->len; i++) {
-		const json_t *create = preflight->nodes->pdata[i];
+	mod_ptr_foreach (const json_t, create, preflight->nodes) {
 		if (g_hash_table_size(asked) >= DRY_RUNS_MAX ||
 			!g_hash_table_add(asked, key_of(create)))
 			continue;
@@ -89,18 +87,50 @@ static bool is_left_out(const char *message)
 static void report_denied(AwsPreflight *preflight, const AwsProbe *probe)
 {
 	const ModFailure *failure = &probe->reply.failure;
-	const AwsFinding finding = {.severity = preflight->applies ? "error" : "note",
+	const ModFinding finding = {.severity = preflight->applies ? "error" : "note",
 		.class_ = RGP_CLASS_DENIED,
 		.create = probe->about,
 		.code = failure->code,
 		.detail = failure->message,
 		.hint = "`aws sts decode-authorization-message` explains an encoded message; "
 			"providers/aws/README.md has the policy that apply needs"};
-	aws_find_out(preflight, &finding,
+	mod_find_out(&preflight->findings, &finding,
 		preflight->applies
 			? "EC2 refuses to launch the nodes of %s with these credentials"
 			: "these credentials may not launch the nodes of %s: apply needs others",
-		aws_pool_of(probe->about));
+		mod_pool_of(probe->about));
+}
+
+/* Settings that are the same for all nodes, and that only a dry run checks: what it refuses, the
+ * launch refuses too. Codes: "Error codes for the Amazon EC2 API". */
+static const struct {
+	const char *code, *origin;
+} certain[] = {{"InvalidKeyPair.NotFound", "/provider/key_name"}};
+
+static const char *certain_origin(const ModFailure *failure)
+{
+	for (size_t i = 0; i < G_N_ELEMENTS(certain); i++)
+		if (g_strcmp0(failure->code, certain[i].code) == 0)
+			return certain[i].origin;
+	return NULL;
+}
+
+/* One error at the setting, however many nodes have it. */
+static bool report_certain(AwsPreflight *preflight, const AwsProbe *probe)
+{
+	const ModFailure *failure = &probe->reply.failure;
+	const ModFinding finding = {.severity = "error",
+		.class_ = failure->class_,
+		.create = probe->about,
+		.attribute = failure->attribute,
+		.code = failure->code,
+		.hint = failure->hint,
+		.origin = certain_origin(failure)};
+	if (finding.origin && !preflight->told_certain)
+		mod_find_out(&preflight->findings, &finding, "EC2 refuses the launch (%s): %s",
+			failure->code, failure->message);
+	preflight->told_certain |= finding.origin != NULL;
+	return finding.origin != NULL;
 }
 
 static void check_dry_run(AwsPreflight *preflight, const AwsProbe *probe)
@@ -116,23 +146,25 @@ static void check_dry_run(AwsPreflight *preflight, const AwsProbe *probe)
 			report_denied(preflight, probe);
 		return;
 	}
-	const AwsFinding finding = {.severity = "warning",
+	if (report_certain(preflight, probe))
+		return;
+	const ModFinding finding = {.severity = "warning",
 		.class_ = failure->class_,
 		.create = probe->about,
 		.attribute = failure->attribute,
 		.code = failure->code,
 		.hint = failure->hint};
-	if (useful && !preflight->errors) /* which may be the same in other words */
-		aws_find_out(preflight, &finding,
+	if (useful && !preflight->findings.errors) /* which may be the same in other words */
+		mod_find_out(&preflight->findings, &finding,
 			"a dry run of the launch of %s was refused (%s): %s",
-			aws_pool_of(probe->about), failure->code, failure->message);
+			mod_pool_of(probe->about), failure->code, failure->message);
 }
 
 static void check_profile(AwsPreflight *preflight)
 {
 	const AwsProbe *probe = preflight->profile;
 	const ModFailure *failure = &probe->reply.failure;
-	const AwsFinding finding = {.severity = "error",
+	const ModFinding finding = {.severity = "error",
 		.class_ = RGP_CLASS_INVALID,
 		.create = probe->about,
 		.attribute = "instance_profile",
@@ -140,13 +172,14 @@ static void check_profile(AwsPreflight *preflight)
 		.origin = "/provider/instance_profile"};
 	const char *name = aws_attribute_of(probe->about, "instance_profile");
 	if (aws_probe_ok(probe) && !json_array_size(probe->records))
-		aws_find_out(preflight, &finding, "instance profile %s has no role", name);
+		mod_find_out(
+			&preflight->findings, &finding, "instance profile %s has no role", name);
 	else if (g_strcmp0(failure->code, "NoSuchEntity") == 0)
-		aws_find_out(preflight, &finding, "there is no instance profile %s", name);
+		mod_find_out(
+			&preflight->findings, &finding, "there is no instance profile %s", name);
 	else if (!aws_probe_ok(probe))
-		g_ptr_array_add(preflight->unchecked,
-			g_strdup_printf("the instance profile: GetInstanceProfile: %s",
-				failure->message ? failure->message : failure->code));
+		mod_find_nothing(&preflight->findings, "the instance profile", "GetInstanceProfile",
+			failure);
 }
 
 void aws_check_rights(AwsPreflight *preflight)

@@ -10,11 +10,7 @@
 static const ModKind *const kinds[] = {&aws_group_kind.kind, &aws_interface_kind.kind,
 	&aws_instance_kind.kind, &aws_placement_kind.kind, NULL};
 
-static rgp_status call_schema(const struct rgp_host *host, struct rgp_call *call)
-{
-	const struct rg_embedded *schema = aws_data_find("schema.json");
-	return host->result(call, "schema", (struct rgp_bytes){schema->data, schema->len});
-}
+MOD_SCHEMA(aws)
 
 static rgp_status create(const AwsCall *call, const ModKind *kind, const json_t *input)
 {
@@ -53,6 +49,8 @@ static const struct rgp_provider provider = {
 	.health = call_health,
 	.blocks = call_blocks,
 	MOD_BLOB_TABLE,
+	.account = call_account,
+	.permissions = call_permissions,
 };
 
 #ifdef RGP_STATIC

@@ -38,9 +38,7 @@ rgp_status aws_delete_each(const AwsCall *call, const json_t *items, const char 
 	const char *param, const Ec2Code *busy, const Ec2Code *gone)
 {
 	rgp_status status = RGP_OK;
-	size_t i;
-	const json_t *item;
-	json_array_foreach (items, i, item) {
+	mod_foreach (item, items) {
 		json_auto_t *params = json_pack("{s:s}", param, mod_str(item, "id"));
 		const Ec2Request request = {.action = action, .params = params};
 		if (status == RGP_OK)

@@ -66,11 +66,6 @@ static void set_time(json_t *fact, const char *name, const char *text, int64_t l
 		json_object_set_new(fact, name, json_integer(g_date_time_to_unix(when) - less_s));
 }
 
-static int64_t number(const json_t *record, const char *key)
-{
-	return g_ascii_strtoll(mod_str(record, key), NULL, 10);
-}
-
 static json_t *fact_of(const json_t *record, bool own_image)
 {
 	const char *status = mod_str(record, "state"), *state = state_of(status);
@@ -78,13 +73,13 @@ static json_t *fact_of(const json_t *record, bool own_image)
 	bool planned = g_str_equal(state, "planned");
 	const char *end = mod_str(record, "endDate");
 	g_autofree char *why = refused(record, own_image);
-	int64_t total = number(record, "totalInstanceCount");
+	int64_t total = aws_xml_number(record, "totalInstanceCount");
 	json_t *fact = json_pack("{s:s, s:s, s:s, s:s, s:s, s:I, s:I, s:b}", "what",
 		block ? "Capacity Block" : "capacity reservation", "state", state, "status", status,
 		"instance_type", mod_str(record, "instanceType"), "zone",
 		mod_str(record, "availabilityZone"), "total", (json_int_t)total, "free",
-		(json_int_t)(planned ? total : number(record, "availableInstanceCount")), "prepaid",
-		block);
+		(json_int_t)(planned ? total : aws_xml_number(record, "availableInstanceCount")),
+		"prepaid", block);
 	set_time(fact, "start_s", mod_str(record, "startDate"), 0);
 	set_time(fact, "end_s", end, 0);
 	if (block)
@@ -94,17 +89,10 @@ static json_t *fact_of(const json_t *record, bool own_image)
 	return fact;
 }
 
-static void collect(void *data, const json_t *record)
-{
-	json_array_append_new(data, json_deep_copy(record));
-}
-
 static void take(const json_t *records, const json_t *wanted, json_t *known)
 {
-	size_t i, k;
-	const json_t *record, *one;
-	json_array_foreach (records, i, record)
-		json_array_foreach (wanted, k, one) {
+	mod_foreach (record, records)
+		mod_foreach (one, wanted) {
 			const char *id = mod_str(one, "id");
 			if (g_str_equal(id, mod_str(record, "capacityReservationId")))
 				json_object_set_new(known, id,
@@ -118,15 +106,13 @@ static void take(const json_t *records, const json_t *wanted, json_t *known)
 static rgp_status ask(const AwsCall *call, const json_t *wanted, json_t *known)
 {
 	json_auto_t *ids = json_array(), *records = json_array();
-	size_t i;
-	const json_t *one;
-	json_array_foreach (wanted, i, one)
+	mod_foreach (one, wanted)
 		json_array_append(ids, json_object_get(one, "id"));
 	json_auto_t *params = json_pack("{s:O}", "CapacityReservationId", ids);
 	const Ec2Request request = {.action = "DescribeCapacityReservations",
 		.shape = &describe_reservations,
 		.params = params,
-		.record = collect,
+		.record = ec2_collect,
 		.data = records,
 		.reading = true};
 	g_auto(Ec2Reply) reply = {0};
@@ -139,7 +125,7 @@ static rgp_status ask(const AwsCall *call, const json_t *wanted, json_t *known)
 	}
 	if (!ec2_match(&reply.failure, unknown_codes))
 		return ec2_report(call, request.action, &reply.failure);
-	for (i = 0; json_array_size(wanted) > 1 && i < json_array_size(wanted); i++) {
+	for (size_t i = 0; json_array_size(wanted) > 1 && i < json_array_size(wanted); i++) {
 		json_auto_t *single = json_pack("[O]", json_array_get(wanted, i));
 		status = ask(call, single, known);
 		if (status != RGP_OK)
@@ -151,9 +137,7 @@ static rgp_status ask(const AwsCall *call, const json_t *wanted, json_t *known)
 rgp_status aws_reservations_read(const AwsCall *call, const json_t *wanted, json_t *facts)
 {
 	json_t *known = json_object();
-	size_t i;
-	const json_t *one;
-	json_array_foreach (wanted, i, one)
+	mod_foreach (one, wanted)
 		json_object_set_new(known, mod_str(one, "id"), json_null());
 	json_object_set_new(facts, "reservations", known);
 	return ask(call, wanted, known);

@@ -43,42 +43,10 @@ static const AwsShape offerings_members[] = {
 const AwsShape aws_describe_offerings = {
 	"DescribeInstanceTypeOfferingsResponse", offerings_members};
 
-static void collect(void *data, const json_t *record)
-{
-	json_array_append_new(data, json_deep_copy(record));
-}
-
-void aws_question_free(gpointer data)
-{
-	AwsQuestion *question = data;
-	json_decref(question->pages.params);
-	json_decref(question->records);
-	g_free(question);
-}
-
-AwsQuestion *aws_ask(GPtrArray *questions, const char *action, const AwsShape *shape,
-	json_t *params, const char *origin)
-{
-	AwsQuestion *question = g_new0(AwsQuestion, 1);
-	question->records = json_array();
-	question->pages = (Ec2Pages){
-		.request = {.action = action,
-			.shape = shape,
-			.record = collect,
-			.data = question->records},
-		.params = params,
-		.origin = origin && *origin ? origin : NULL,
-	};
-	g_ptr_array_add(questions, question);
-	return question;
-}
-
 static json_t *image_fact(const json_t *record)
 {
 	const char *root = mod_str(record, "rootDeviceName"), *size = "";
-	size_t i;
-	const json_t *device;
-	json_array_foreach (json_object_get(record, "blockDeviceMapping"), i, device)
+	mod_foreach (device, json_object_get(record, "blockDeviceMapping"))
 		if (g_str_equal(mod_str(device, "deviceName"), root))
 			size = mod_str(json_object_get(device, "ebs"), "volumeSize");
 	return json_pack("{s:s, s:s, s:s, s:s, s:I, s:o*, s:O*}", "id", mod_str(record, "imageId"),
@@ -127,9 +95,7 @@ static bool is_parameter(const json_t *want)
 static rgp_status read_parameters(const AwsCall *call, const json_t *wanted, json_t *ids)
 {
 	g_autoptr(GPtrArray) parameters = g_ptr_array_new_with_free_func(g_free);
-	size_t i;
-	const json_t *want;
-	json_array_foreach (wanted, i, want) {
+	mod_foreach (want, wanted) {
 		if (!is_parameter(want))
 			continue;
 		const char *name = mod_str(want, "image") + strlen(AWS_PARAMETER_PREFIX);
@@ -148,9 +114,7 @@ static GPtrArray *ask_images(const json_t *wanted, const json_t *ids, GPtrArray 
 {
 	GPtrArray *images = g_ptr_array_new_with_free_func(image_free);
 	g_autoptr(GHashTable) asked = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
-	size_t i;
-	const json_t *want;
-	json_array_foreach (wanted, i, want) {
+	mod_foreach (want, wanted) {
 		const char *named = mod_str(want, "image"), *origin = mod_str(want, "origin");
 		if (is_parameter(want))
 			named = mod_str(ids, named + strlen(AWS_PARAMETER_PREFIX));
@@ -191,9 +155,8 @@ static rgp_status check_named(const AwsCall *call, const Image *image, const jso
 
 static const json_t *newest_of(const json_t *records)
 {
-	const json_t *newest = NULL, *record;
-	size_t i;
-	json_array_foreach (records, i, record) {
+	const json_t *newest = NULL;
+	mod_foreach (record, records) {
 		/* ISO dates sort as texts; equal ones by id, so that the answer's order does not
 		 * matter */
 		int order =
@@ -218,8 +181,7 @@ static rgp_status check_default(const AwsCall *call, const Image *image, const j
 static rgp_status take_images(const AwsCall *call, const GPtrArray *images, json_t *facts)
 {
 	rgp_status status = RGP_OK;
-	for (guint i = 0; i < images->len; i++) {
-		const Image *image = images->pdata[i];
+	mod_ptr_foreach (const Image, image, images) {
 		const json_t *records = image->question->records;
 		const json_t *record = image->id ? json_array_get(records, 0) : newest_of(records);
 		rgp_status here = image->id ? check_named(call, image, record)
@@ -235,9 +197,7 @@ static rgp_status take_images(const AwsCall *call, const GPtrArray *images, json
 static json_t *sorted_zones(const json_t *offerings, const char *type)
 {
 	g_autoptr(GPtrArray) zones = g_ptr_array_new();
-	size_t i;
-	const json_t *offering;
-	json_array_foreach (offerings, i, offering)
+	mod_foreach (offering, offerings)
 		if (g_str_equal(mod_str(offering, "instanceType"), type))
 			g_ptr_array_add(zones, (char *)(uintptr_t)mod_str(offering, "location"));
 	g_ptr_array_sort(zones, mod_compare_texts);
@@ -279,6 +239,8 @@ rgp_status aws_resolve(const AwsCall *call, const json_t *input)
 	AwsNetwork network = {NULL, NULL, NULL};
 	if (place)
 		aws_network_ask(call, questions, &network);
+	const json_t *unknown = json_object_get(input, "types");
+	AwsQuestion *described = aws_types_ask(questions, unknown);
 	guint first = questions->len;
 	ask_offerings(types, questions);
 	status = ec2_pages_all(call, (Ec2Pages *const *)questions->pdata, questions->len);
@@ -288,12 +250,13 @@ rgp_status aws_resolve(const AwsCall *call, const json_t *input)
 	rgp_status placed = place ? aws_network_take(call, &network, facts) : RGP_OK;
 	if (status != RGP_OK || placed != RGP_OK)
 		return RGP_FAIL;
+	if (described)
+		aws_types_take(described, unknown, facts);
 	json_auto_t *offerings = json_array();
 	for (guint q = first; q < questions->len; q++)
 		json_array_extend(offerings, ((AwsQuestion *)questions->pdata[q])->records);
-	json_t *by_type = json_object(), *type;
-	size_t i;
-	json_array_foreach (types, i, type)
+	json_t *by_type = json_object();
+	mod_foreach (type, types)
 		json_object_set_new(by_type, json_string_value(type),
 			sorted_zones(offerings, json_string_value(type)));
 	json_object_set_new(facts, "offerings", by_type);

@@ -19,6 +19,11 @@ AwsQuestion *aws_ask(GPtrArray *questions, const char *action, const AwsShape *s
 	json_t *params, const char *origin);
 void aws_question_free(gpointer question);
 
+/* A question about instance types that no table has, NULL if none is requested; its answer into
+ * "types" of facts. */
+AwsQuestion *aws_types_ask(GPtrArray *questions, const json_t *wanted);
+void aws_types_take(const AwsQuestion *question, const json_t *wanted, json_t *facts);
+
 /* The queries about the network; members are NULL if not needed. */
 typedef struct {
 	AwsQuestion *vpcs, *subnets, *groups;

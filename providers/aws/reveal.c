@@ -35,10 +35,9 @@ json_t *aws_instance_reveal(const AwsCall *call, const char *id, ModFailure *fai
 rgp_status aws_reveal(const AwsCall *call, const ModKind *any, const json_t *input)
 {
 	const AwsKind *kind = aws_kind(any);
-	const json_t *items = json_object_get(input, "items"), *item;
+	const json_t *items = json_object_get(input, "items");
 	rgp_status status = RGP_OK;
-	size_t i;
-	json_array_foreach (items, i, item) {
+	mod_foreach (item, items) {
 		const char *id = mod_str(item, "id"), *address = mod_str(item, "address");
 		ModFailure failure = {0};
 		json_t *told = kind->reveal ? kind->reveal(call, id, &failure) : json_object();

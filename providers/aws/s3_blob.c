@@ -146,8 +146,10 @@ rgp_status aws_blob_list(const AwsCall *call, const json_t *input)
 {
 	g_autofree char *token = NULL;
 	rgp_status status = list_page(call, mod_str(input, "prefix"), &token);
-	for (unsigned pages = 1; status == RGP_OK && token && pages < PAGES_MAX; pages++)
-		status = list_page(call, mod_str(input, "prefix"), &token);
+	for (unsigned pages = 1; status == RGP_OK && token; pages++)
+		status = pages < PAGES_MAX
+				 ? list_page(call, mod_str(input, "prefix"), &token)
+				 : no_listing(call, "the list has too many pages, or never ends");
 	if (status != RGP_OK)
 		return status;
 	if (json_is_true(json_object_get(input, "advise")))

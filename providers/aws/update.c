@@ -21,16 +21,15 @@ static json_t *tag_need(const char *kind, const json_t *item)
 	if (mod_is_release(item))
 		return json_pack("{s:[], s:o}", "CreateTags", "DeleteTags", aws_marks_all());
 	json_t *set = mod_is_changed(item, "marks") ? aws_marks_renew(kind, item) : json_array();
-	json_t *unset = json_array(), *value;
-	const char *key;
+	json_t *unset = json_array();
 	if (!mod_is_changed(item, "tags"))
 		wanted = prior = NULL;
-	json_object_foreach (mod_unconst(wanted), key, value)
+	mod_foreach_member (key, value, wanted)
 		if (json_is_string(value) && !json_equal(json_object_get(there, key), value))
 			json_array_append_new(
 				set, json_pack("{s:s, s:O}", "Key", key, "Value", value));
 	/* a tag that neither the spec nor the record has belongs to someone else */
-	json_object_foreach (mod_unconst(prior), key, value)
+	mod_foreach_member (key, value, prior)
 		if (!json_object_get(wanted, key) && (!there || json_object_get(there, key)))
 			json_array_append_new(unset, json_pack("{s:s}", "Key", key));
 	aws_lease_change_tag(item, set, unset);
@@ -118,7 +117,9 @@ static rgp_status send_tags(
 	return status == RGP_OK ? send_batch(call, update, action, tags, batch) : status;
 }
 
-rgp_status aws_update_tags(const AwsCall *call, AwsUpdate *update)
+/* Changes the `tags` and the marks of all items of the call to their desired values, many
+ * ids per request. */
+static rgp_status update_tags(const AwsCall *call, AwsUpdate *update)
 {
 	g_autoptr(GHashTable) groups = g_hash_table_new_full(
 		g_str_hash, g_str_equal, g_free, (GDestroyNotify)g_array_unref);
@@ -182,7 +183,7 @@ rgp_status aws_update(const AwsCall *call, const ModKind *kind, const json_t *in
 	if (aws_kind(kind)->update)
 		status = aws_kind(kind)->update(call, &update);
 	if (status == RGP_OK)
-		status = aws_update_tags(call, &update);
+		status = update_tags(call, &update);
 	if (status == RGP_OK && aws_kind(kind)->after_tags)
 		status = aws_kind(kind)->after_tags(call, &update);
 	if (status == RGP_OK)

@@ -371,3 +371,8 @@ json_t *aws_xml_read(
 	log_free(&reader.log);
 	return result;
 }
+
+json_int_t aws_xml_number(const json_t *record, const char *key)
+{
+	return g_ascii_strtoll(mod_str(record, key), NULL, 10);
+}

@@ -30,3 +30,6 @@ typedef void (*AwsRecordFn)(void *data, const json_t *record);
  * may have been returned by then and must be discarded. */
 json_t *aws_xml_read(struct rgp_bytes body, const AwsShape *root, AwsRecordFn record, void *data,
 	char **problem);
+
+/* A text of what was read as a number; 0: it is absent. */
+json_int_t aws_xml_number(const json_t *record, const char *key);

@@ -66,24 +66,8 @@ void mod_bucket_note(const ModTalk *talk, const char *summary, const char *hint)
 	talk->host->diag(talk->call, &note);
 }
 
-rgp_status mod_give_blob(const ModTalk *talk, const json_t *headers, const char *version,
-	int64_t skew_s, struct rgp_bytes content)
-{
-	json_int_t modified_s = mod_http_date(mod_str(headers, "last-modified"));
-	json_int_t now_s = talk->host->now(talk->call) + skew_s;
-	rgp_status status = talk->host->result(talk->call, "content", content);
-	rgp_status given = mod_give(talk, "blob",
-		json_pack("{s:s, s:I, s:I}", "version", version, "modified_s", modified_s, "now_s",
-			now_s));
-	return status == RGP_OK ? given : status;
-}
-
-rgp_status mod_give_version(const ModTalk *talk, const char *version)
-{
-	return mod_give(talk, "blob", json_pack("{s:s}", "version", version));
-}
-
-int64_t mod_http_date(const char *text)
+/* "Wed, 21 Oct 2015 07:28:00 GMT" (RFC 9110) as a Unix time; 0: it is not one. */
+static int64_t http_date(const char *text)
 {
 	static const char months[] = "JanFebMarAprMayJunJulAugSepOctNovDec";
 	static const guint places[] = {1, 3, 4, 5, 6};
@@ -101,4 +85,21 @@ int64_t mod_http_date(const char *text)
 			     (int)values[2], (int)values[3], (double)values[4])
 		   : NULL;
 	return date ? g_date_time_to_unix(date) : 0;
+}
+
+rgp_status mod_give_blob(const ModTalk *talk, const json_t *headers, const char *version,
+	int64_t skew_s, struct rgp_bytes content)
+{
+	json_int_t modified_s = http_date(mod_str(headers, "last-modified"));
+	json_int_t now_s = talk->host->now(talk->call) + skew_s;
+	rgp_status status = talk->host->result(talk->call, "content", content);
+	rgp_status given = mod_give(talk, "blob",
+		json_pack("{s:s, s:I, s:I}", "version", version, "modified_s", modified_s, "now_s",
+			now_s));
+	return status == RGP_OK ? given : status;
+}
+
+rgp_status mod_give_version(const ModTalk *talk, const char *version)
+{
+	return mod_give(talk, "blob", json_pack("{s:s}", "version", version));
 }

@@ -25,9 +25,6 @@ rgp_status mod_give_blob(const ModTalk *talk, const json_t *headers, const char 
 /* blob_put's: none, if the condition does not hold. */
 rgp_status mod_give_version(const ModTalk *talk, const char *version);
 
-/* "Wed, 21 Oct 2015 07:28:00 GMT" (RFC 9110) as a Unix time; 0: it is not one. */
-int64_t mod_http_date(const char *text);
-
 /* The four calls of the table from MODULE_blob_get, _put, _delete and _list. Only of an instance
  * that was opened for a state: its member `store`. */
 #define MOD_BLOB_CALLS(module)                                                                     \

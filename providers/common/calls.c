@@ -69,9 +69,7 @@ rgp_status mod_call_create(const ModCall *call, const struct rgp_args *args,
 
 static bool is_changeable(const ModKind *kind, const json_t *item)
 {
-	size_t i;
-	const json_t *name;
-	json_array_foreach (json_object_get(item, "changed"), i, name)
+	mod_foreach (name, json_object_get(item, "changed"))
 		if (!json_is_string(name) ||
 			!g_strv_contains(kind->changeable, json_string_value(name)))
 			return false;
@@ -83,10 +81,9 @@ rgp_status mod_call_update(const ModCall *call, const struct rgp_args *args,
 {
 	const ModKind *kind;
 	json_auto_t *input = open_input(call, args, kinds, &kind);
-	json_t *items = json_array(), *item;
+	json_t *items = json_array();
 	rgp_status status = input ? RGP_OK : RGP_FAIL;
-	size_t i;
-	json_array_foreach (json_object_get(input, "items"), i, item)
+	mod_foreach (item, json_object_get(input, "items"))
 		if (is_changeable(kind, item))
 			json_array_append(items, item);
 		else if (status == RGP_OK)
@@ -121,9 +118,7 @@ bool mod_is_release(const json_t *item)
 rgp_status mod_fail_items(const ModCall *call, const json_t *items, const ModFailure *failure)
 {
 	rgp_status status = RGP_OK;
-	size_t i;
-	const json_t *item;
-	json_array_foreach (items, i, item)
+	mod_foreach (item, items)
 		if (status == RGP_OK)
 			status = mod_give_failed(
 				&call->talk, mod_str(item, "address"), NULL, failure);

@@ -51,8 +51,7 @@ rgp_status mod_call_remove(const ModCall *call, const struct rgp_args *args,
 	.abi_minor = RGP_ABI_MINOR, .flags = RGP_PARALLEL, .name = (word),                         \
 	.version = RAYGPU_VERSION, .schema = call_schema, .resolve = call_resolve,                 \
 	.lower = call_lower, .list = call_list, .create = call_create, .remove = call_remove,      \
-	.update = call_update, .ready = call_ready, .find = call_find,                             \
-	.preflight = call_preflight, .account = call_account, .permissions = call_permissions
+	.update = call_update, .ready = call_ready, .find = call_find, .preflight = call_preflight
 
 /* Does the item of an update change this attribute? */
 bool mod_is_changed(const json_t *item, const char *attribute);

@@ -1,4 +1,5 @@
 #include "common/errors.h"
+#include "common/data.h"
 
 struct ModErrors {
 	GHashTable *rows;  /* char * -> ModErrorRow *; texts are those of `fields` */
@@ -14,14 +15,9 @@ ModErrors *mod_errors_new(const char *csv)
 {
 	ModErrors *errors = g_new0(ModErrors, 1);
 	errors->rows = g_hash_table_new_full(g_str_hash, g_str_equal, NULL, g_free);
-	errors->fields = g_ptr_array_new_with_free_func((GDestroyNotify)g_strfreev);
-	g_auto(GStrv) lines = g_strsplit(csv, "\n", -1);
-	for (size_t i = 1; lines[0] && lines[i]; i++) {
-		GStrv fields = g_strsplit(lines[i], ",", 4);
+	errors->fields = mod_rows(csv, 2, 4);
+	mod_ptr_foreach (ModField, fields, errors->fields) {
 		guint count = g_strv_length(fields);
-		g_ptr_array_add(errors->fields, fields);
-		if (count < 2)
-			continue;
 		ModErrorRow *row = g_new0(ModErrorRow, 1);
 		row->class_ = mod_class_parse(fields[1]);
 		row->attribute = errors_text(fields, 2, count);

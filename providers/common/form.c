@@ -12,9 +12,7 @@ static void form_add_value(GString *form, const char *name, const json_t *value)
 
 static void form_add_object(GString *form, const char *name, const json_t *object)
 {
-	const char *key;
-	json_t *member;
-	json_object_foreach (mod_unconst(object), key, member) {
+	mod_foreach_member (key, member, object) {
 		g_autofree char *path = *name ? g_strdup_printf("%s.%s", name, key) : g_strdup(key);
 		form_add_value(form, path, member);
 	}

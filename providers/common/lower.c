@@ -22,23 +22,20 @@ json_t *mod_lower_ref(const char *address, const char *attribute)
 	return json_pack("{s:s, s:s}", "$ref", address, "attr", attribute);
 }
 
-static json_t *with_head(const ModLowering *lowering, const json_t *value)
+json_t *mod_lower_with_head(const ModLowering *lowering, const json_t *value)
 {
-	size_t i;
-	json_t *member;
-	const char *key;
 	json_t *copy;
 	if (json_is_array(value)) {
 		copy = json_array();
-		json_array_foreach (value, i, member)
-			json_array_append_new(copy, with_head(lowering, member));
+		mod_foreach (member, value)
+			json_array_append_new(copy, mod_lower_with_head(lowering, member));
 		return copy;
 	}
 	if (!json_is_object(value))
 		return json_incref(mod_unconst(value));
 	copy = json_object();
-	json_object_foreach (mod_unconst(value), key, member)
-		json_object_set_new(copy, key, with_head(lowering, member));
+	mod_foreach_member (key, member, value)
+		json_object_set_new(copy, key, mod_lower_with_head(lowering, member));
 	if (g_str_equal(mod_str(copy, "$ref"), "@head"))
 		json_object_update_new(
 			copy, mod_lower_ref(lowering->head, lowering->head_attribute));
@@ -51,7 +48,7 @@ void mod_lower_user_data(const ModLowering *lowering, const json_t *node, json_t
 	bool compressed = json_object_get(user_data, "$gzip_base64") != NULL;
 	if (user_data)
 		json_object_set_new(attributes, compressed ? "user_data_base64" : "user_data",
-			with_head(lowering, user_data));
+			mod_lower_with_head(lowering, user_data));
 }
 
 void mod_lower_disk(const json_t *node, json_t *attributes)
@@ -71,13 +68,10 @@ static void add_dependency(GPtrArray *addresses, const char *address)
 
 static void collect_refs(const json_t *value, GPtrArray *addresses)
 {
-	size_t i;
-	json_t *member;
-	const char *key;
-	json_array_foreach (value, i, member)
+	mod_foreach (member, value)
 		collect_refs(member, addresses);
 	add_dependency(addresses, mod_str(value, "$ref"));
-	json_object_foreach (mod_unconst(value), key, member)
+	mod_foreach_member (key, member, value)
 		collect_refs(member, addresses);
 }
 
@@ -94,36 +88,69 @@ static json_t *depends_on(const json_t *attributes, const char *const *first)
 	return list;
 }
 
-void mod_lower_add(ModLowering *lowering, const ModWanted *wanted)
+static json_t *resource_new(const ModLowering *lowering, const char *kind, const char *name,
+	const char *origin, json_t *attributes)
 {
-	json_auto_t *attributes = wanted->attributes;
-	bool is_node = g_str_equal(wanted->kind, lowering->node_kind);
-	g_autofree char *address = g_strdup_printf("%s.%s", wanted->kind, wanted->name);
-	if (wanted->indexes && !json_array_size(wanted->indexes))
-		return;
-	json_t *resource = json_pack("{s:s, s:s, s:s, s:n, s:s?, s:s, s:O, s:o}", "address",
-		address, "kind", wanted->kind, "name", wanted->name, "index", "group",
-		wanted->group, "origin", wanted->origin, "attributes", attributes, "depends_on",
-		depends_on(attributes, is_node ? lowering->first : NULL));
-	if (wanted->indexes)
-		json_object_set(resource, "indexes", wanted->indexes);
-	if (is_node)
-		json_object_set_new(resource, "nodes",
-			json_pack("[{s:s, s:s, s:i}]", "pool", wanted->group, "role",
-				wanted->indexes ? "worker" : "head", "count", 1));
+	g_autofree char *address = g_strdup_printf("%s.%s", kind, name);
+	bool is_node = g_str_equal(kind, lowering->node_kind);
+	json_t *needs = depends_on(attributes, is_node ? lowering->first : NULL);
+	return json_pack("{s:s, s:s, s:s, s:n, s:n, s:s, s:o, s:o}", "address", address, "kind",
+		kind, "name", name, "index", "group", "origin", origin, "attributes", attributes,
+		"depends_on", needs);
+}
+
+static void add(ModLowering *lowering, json_t *resource)
+{
 	if (!lowering->resources)
 		lowering->resources = json_array();
 	json_array_append_new(lowering->resources, resource);
 }
 
-bool mod_lower_has(const ModLowering *lowering, const char *address)
+void mod_lower_add(ModLowering *lowering, const char *kind, const char *name, const char *origin,
+	json_t *attributes)
 {
-	const json_t *resource;
-	size_t i;
-	json_array_foreach (lowering->resources, i, resource)
+	add(lowering, resource_new(lowering, kind, name, origin, attributes));
+}
+
+void mod_lower_add_node(ModLowering *lowering, const json_t *node, json_t *attributes)
+{
+	const char *pool = mod_str(node, "pool");
+	bool is_head = g_str_equal(mod_str(node, "role"), "head");
+	json_t *resource = resource_new(
+		lowering, lowering->node_kind, pool, mod_str(node, "origin"), attributes);
+	json_object_set_new(resource, "group", json_string(pool));
+	if (!is_head)
+		json_object_set(resource, "indexes", json_object_get(node, "indexes"));
+	json_object_set_new(resource, "nodes",
+		json_pack("[{s:s, s:s, s:i}]", "pool", pool, "role", mod_str(node, "role"), "count",
+			1));
+	if (is_head || json_array_size(json_object_get(node, "indexes")))
+		add(lowering, resource);
+	else
+		json_decref(resource);
+}
+
+static bool has(const ModLowering *lowering, const char *address)
+{
+	mod_foreach (resource, lowering->resources)
 		if (g_str_equal(mod_str(resource, "address"), address))
 			return true;
 	return false;
+}
+
+void mod_lower_place(ModLowering *lowering, const json_t *node, json_t *attributes,
+	const ModPlacement *placement)
+{
+	json_auto_t *own = placement->own;
+	const char *pool = mod_str(node, "pool");
+	g_autofree char *address = g_strdup_printf("%s.%s", placement->kind, pool);
+	g_autofree char *origin = g_strconcat(mod_str(node, "origin"), "/network", NULL);
+	if (!*mod_str(json_object_get(node, "network"), "placement"))
+		return;
+	json_object_set_new(
+		attributes, placement->attribute, mod_lower_ref(address, placement->name));
+	if (!has(lowering, address))
+		mod_lower_add(lowering, placement->kind, pool, origin, g_steal_pointer(&own));
 }
 
 void mod_lower_refuse(ModLowering *lowering, const json_t *node, const char *field,

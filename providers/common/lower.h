@@ -25,18 +25,24 @@ json_t *mod_lower_labels(const ModLowering *lowering);
  * boot compressed it; the disk's size and type. */
 void mod_lower_user_data(const ModLowering *lowering, const json_t *node, json_t *attributes);
 void mod_lower_disk(const json_t *node, json_t *attributes);
+/* A copy of what boot wrote, with the head's address in place of "@head"; a new reference. */
+json_t *mod_lower_with_head(const ModLowering *lowering, const json_t *value);
 json_t *mod_lower_ref(const char *address, const char *attribute);
 
+/* A resource of which the cluster has one, with its dependencies; steals `attributes`. */
+void mod_lower_add(ModLowering *lowering, const char *kind, const char *name, const char *origin,
+	json_t *attributes);
+/* The head, or the nodes of a pool; steals `attributes`. */
+void mod_lower_add_node(ModLowering *lowering, const json_t *node, json_t *attributes);
+/* What holds the nodes of a pool close together, if the node asks for it: one resource a pool,
+ * however many groups of equal nodes the pool has. `attribute` of the nodes refers to its `name`;
+ * steals `own`, its attributes. */
 typedef struct {
-	const char *kind, *name, *origin;
-	const char *group;  /* NULL: not of a pool */
-	json_t *indexes;    /* of a pool's nodes; NULL: none */
-	json_t *attributes; /* stolen */
-} ModWanted;
-
-/* With its dependencies. A pool without indexes is not added. */
-void mod_lower_add(ModLowering *lowering, const ModWanted *wanted);
-bool mod_lower_has(const ModLowering *lowering, const char *address);
+	const char *kind, *name, *attribute;
+	json_t *own;
+} ModPlacement;
+void mod_lower_place(ModLowering *lowering, const json_t *node, json_t *attributes,
+	const ModPlacement *placement);
 /* A finding about the node's `field` ("/network", or ""): nothing is given. */
 void mod_lower_refuse(ModLowering *lowering, const json_t *node, const char *field,
 	const char *hint, const char *format, ...) G_GNUC_PRINTF(5, 6);

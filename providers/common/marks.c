@@ -38,10 +38,9 @@ static char **member_of(ModMarks *marks, const char *mark)
 
 json_t *mod_marks_read(const json_t *tags, const char *prefix, ModMarks *marks)
 {
-	json_t *others = json_object(), *value;
-	const char *key;
+	json_t *others = json_object();
 	*marks = (ModMarks){0};
-	json_object_foreach (mod_unconst(tags), key, value) {
+	mod_foreach_member (key, value, tags) {
 		if (!g_str_has_prefix(key, prefix)) {
 			json_object_set_nocheck(others, key, value);
 			continue;

@@ -1,4 +1,5 @@
 #include "common/oauth.h"
+#include <string.h>
 #include "common/errors.h"
 #include "common/exchange.h"
 #include "common/form.h"
@@ -94,11 +95,26 @@ static void oauth_report_refusal(
 	mod_failure_clear(&failure);
 }
 
+char *mod_oauth_basic(const ModTalk *talk, const char *id, const char *secret)
+{
+	g_autofree char *both = g_strconcat(id, ":", secret, NULL);
+	g_autofree char *encoded = g_base64_encode((const guchar *)both, strlen(both));
+	oauth_hide(talk, secret);
+	oauth_hide(talk, encoded);
+	return g_strconcat("Authorization: Basic ", encoded, NULL);
+}
+
 rgp_status mod_oauth_request(const ModTalk *talk, const char *url, const char *connection,
 	const json_t *fields, char **auth, int64_t *expires_s)
 {
-	static const char *const headers[] = {"Content-Type: application/x-www-form-urlencoded",
-		"Accept: application/json", NULL};
+	return mod_oauth_request_as(talk, url, connection, NULL, fields, auth, expires_s);
+}
+
+rgp_status mod_oauth_request_as(const ModTalk *talk, const char *url, const char *connection,
+	const char *client, const json_t *fields, char **auth, int64_t *expires_s)
+{
+	const char *const headers[] = {"Content-Type: application/x-www-form-urlencoded",
+		"Accept: application/json", client, NULL};
 	g_autoptr(GString) form = g_string_new(NULL);
 	oauth_hide_fields(talk, fields);
 	mod_form_add_members(form, fields);

@@ -1,5 +1,6 @@
 #include "common/open.h"
 #include <string.h>
+#include "base/loopback.h"
 
 #define REGION_MAX 32
 
@@ -56,19 +57,11 @@ bool mod_open_allows(const ModTalk *talk, const char *url)
 	       g_strv_contains(words, shorter);
 }
 
-bool mod_open_is_loopback(const char *host)
-{
-	return !g_ascii_strcasecmp(host, "localhost") || g_str_equal(host, "::1") ||
-	       (g_str_has_prefix(host, "127.") && g_hostname_is_ip_address(host));
-}
-
 int64_t mod_open_wait_s(const ModTalk *talk, const char *url, int64_t limit_s)
 {
 	guint64 most_s = 0;
 	const char *text = mod_open_env(talk, "RAYGPU_LOOPBACK_WAIT_S");
 	if (!g_ascii_string_to_unsigned(text, 10, 1, 3600, &most_s, NULL))
 		return limit_s;
-	g_autoptr(GUri) uri = g_uri_parse(url, G_URI_FLAGS_NONE, NULL);
-	const char *host = uri ? g_uri_get_host(uri) : NULL;
-	return host && mod_open_is_loopback(host) ? MIN(limit_s, (int64_t)most_s) : limit_s;
+	return rg_is_loopback_url(url) ? MIN(limit_s, (int64_t)most_s) : limit_s;
 }

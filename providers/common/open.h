@@ -12,8 +12,6 @@ json_t *mod_open_input(
 const char *mod_open_env(const ModTalk *talk, const char *name);
 /* Does RAYGPU_ALLOW_ENDPOINTS list the URL, with or without a slash at its end? */
 bool mod_open_allows(const ModTalk *talk, const char *url);
-/* Is it this machine? Of a host name or address. */
-bool mod_open_is_loopback(const char *host);
 /* How long to wait until the service at the URL shows what was changed: `limit_s`, or less with
  * RAYGPU_LOOPBACK_WAIT_S, for tests, if it is this machine. */
 int64_t mod_open_wait_s(const ModTalk *talk, const char *url, int64_t limit_s);

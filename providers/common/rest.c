@@ -38,7 +38,9 @@ static bool rest_same_origin(GUri *a, GUri *b)
 	       rest_port(a) == rest_port(b) && !g_uri_get_userinfo(b);
 }
 
-char *mod_rest_url(const char *base, const char *url)
+/* The URL for a relative or absolute one; NULL if it is invalid, or leads to another origin
+ * (scheme, host and port) than the base. g_free. */
+static char *rest_url(const char *base, const char *url)
 {
 	g_autofree char *folder = g_strconcat(base, g_str_has_suffix(base, "/") ? "" : "/", NULL);
 	/* unchanged, so that curl parses what was compared; URL parsers disagree only about
@@ -53,7 +55,7 @@ char *mod_rest_url(const char *base, const char *url)
 
 static char *rest_target(const ModTalk *talk, const ModRest *rest, const ModRestRequest *request)
 {
-	char *url = mod_rest_url(rest->base, request->url);
+	char *url = rest_url(rest->base, request->url);
 	if (url)
 		return url;
 	g_autofree char *summary =
@@ -338,38 +340,65 @@ static char *rest_next_url(
 		paging->parameter, escaped);
 }
 
-static rgp_status rest_page(const ModTalk *talk, const ModRest *rest, const ModRestRequest *request,
-	ModRestAnswer *answer)
+/* Puts the page after the one of the answer in its place. *more: there is one, or the answer now
+ * has a failure. */
+static rgp_status rest_turn_page(const ModTalk *talk, const ModRest *rest,
+	const ModRestRequest *first, const ModRestPaging *paging, GHashTable *seen,
+	ModRestAnswer *answer, bool *more)
 {
-	rgp_status status = mod_rest_send(talk, rest, request, answer);
-	if (status == RGP_OK && answer->failure.class_ != RGP_CLASS_OK)
-		return mod_rest_report(talk, rest, request->what, &answer->failure);
-	return status;
+	g_autofree char *next = g_strdup(rest_text_at(answer->body, paging->next));
+	ModRestRequest turn = *first;
+	*more = next != NULL;
+	if (!next)
+		return RGP_OK;
+	if (!g_hash_table_add(seen, g_strdup(next)) || g_hash_table_size(seen) > PAGES_MAX) {
+		mod_failure_set(&answer->failure, RGP_CLASS_UNKNOWN, NULL,
+			"the same page was returned twice, so the list would never end");
+		return RGP_OK;
+	}
+	g_autofree char *url = rest_next_url(first, paging, next);
+	turn.url = url;
+	turn.reading = true;
+	return mod_rest_send(talk, rest, &turn, answer);
+}
+
+static GHashTable *rest_seen(void)
+{
+	return g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
 }
 
 rgp_status mod_rest_pages(const ModTalk *talk, const ModRest *rest, const ModRestRequest *request,
 	const ModRestPaging *paging, rgp_status (*page)(void *data, const json_t *body), void *data)
 {
-	g_autoptr(GHashTable) seen = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
-	g_autofree char *url = g_strdup(request->url);
-	for (;;) {
-		g_auto(ModRestAnswer) answer = {0};
-		ModRestRequest turn = *request;
-		turn.url = url;
-		turn.reading = true;
-		rgp_status status = rest_page(talk, rest, &turn, &answer);
-		if (status == RGP_OK)
-			status = page(data, answer.body);
-		const char *next = rest_text_at(answer.body, paging->next);
-		if (status != RGP_OK || !next)
-			return status;
-		if (!g_hash_table_add(seen, g_strdup(next)) ||
-			g_hash_table_size(seen) > PAGES_MAX) {
-			mod_failure_set(&answer.failure, RGP_CLASS_UNKNOWN, NULL,
-				"the same page was returned twice, so the list would never end");
+	g_autoptr(GHashTable) seen = rest_seen();
+	g_auto(ModRestAnswer) answer = {0};
+	ModRestRequest first = *request;
+	first.reading = true;
+	rgp_status status = mod_rest_send(talk, rest, &first, &answer);
+	for (bool more = true; status == RGP_OK && more;) {
+		if (answer.failure.class_ != RGP_CLASS_OK)
 			return mod_rest_report(talk, rest, request->what, &answer.failure);
-		}
-		g_free(url);
-		url = rest_next_url(request, paging, next);
+		status = page(data, answer.body);
+		if (status == RGP_OK)
+			status = rest_turn_page(talk, rest, &first, paging, seen, &answer, &more);
 	}
+	return status;
+}
+
+rgp_status mod_rest_complete(const ModTalk *talk, const ModRest *rest,
+	const ModRestRequest *request, const ModRestPaging *paging, const char *items,
+	ModRestAnswer *answer)
+{
+	g_autoptr(GHashTable) seen = rest_seen();
+	json_auto_t *all = json_array();
+	rgp_status status = RGP_OK;
+	for (bool more = true; status == RGP_OK && more;) {
+		if (answer->failure.class_ != RGP_CLASS_OK)
+			return RGP_OK;
+		json_array_extend(all, json_object_get(answer->body, items));
+		status = rest_turn_page(talk, rest, request, paging, seen, answer, &more);
+	}
+	if (status == RGP_OK && json_is_object(answer->body))
+		json_object_set(answer->body, items, all);
+	return status;
 }

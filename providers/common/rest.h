@@ -56,9 +56,6 @@ G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(ModRestAnswer, mod_rest_answer_clear)
 
 /* The value at a JSON pointer (RFC 6901, without escapes), borrowed; NULL: there is none. */
 json_t *mod_at(const json_t *value, const char *pointer);
-/* The URL for a relative or absolute one; NULL if it is invalid, or leads to another origin
- * (scheme, host and port) than the base. g_free. */
-char *mod_rest_url(const char *base, const char *url);
 
 /* RGP_OK: an answer came, check answer->failure. RGP_FAIL: none came, there are no credentials, or
  * the URL leads to another server; the diagnostics have the reason. RGP_CANCELED. */
@@ -81,6 +78,11 @@ typedef struct {
 rgp_status mod_rest_pages(const ModTalk *talk, const ModRest *rest, const ModRestRequest *request,
 	const ModRestPaging *paging, rgp_status (*page)(void *data, const json_t *body),
 	void *data);
+/* Follows a list whose first page is the answer, for instance one of mod_rest_send_all: its array
+ * `items` gets those of all pages. A failure of a later page is the answer's. */
+rgp_status mod_rest_complete(const ModTalk *talk, const ModRest *rest,
+	const ModRestRequest *request, const ModRestPaging *paging, const char *items,
+	ModRestAnswer *answer);
 /* The whole call fails because of this answer: a diagnostic, and RGP_FAIL. */
 rgp_status mod_rest_report(
 	const ModTalk *talk, const ModRest *rest, const char *what, const ModFailure *failure);

@@ -87,9 +87,7 @@ int64_t mod_int(const json_t *object, const char *key)
 
 bool mod_has_text(const json_t *list, const char *text)
 {
-	size_t i;
-	const json_t *member;
-	json_array_foreach (list, i, member)
+	mod_foreach (member, list)
 		if (json_is_string(member) && g_str_equal(json_string_value(member), text))
 			return true;
 	return false;
@@ -97,9 +95,7 @@ bool mod_has_text(const json_t *list, const char *text)
 
 bool mod_are_texts(const json_t *list)
 {
-	size_t i;
-	const json_t *member;
-	json_array_foreach (list, i, member)
+	mod_foreach (member, list)
 		if (!json_is_string(member))
 			return false;
 	return true;

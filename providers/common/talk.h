@@ -14,6 +14,27 @@ static inline json_t *mod_unconst(const json_t *value)
 	return (json_t *)(uintptr_t)value;
 }
 
+/* Loops over lists, as in src/base/each.h: mod_foreach (item, list) over a JSON array,
+ * mod_foreach_member (name, value, object) over a JSON object,
+ * mod_ptr_foreach (const Quota, quota, quotas) over a GPtrArray. */
+#define mod_foreach(item, list)                                                                    \
+	for (json_t *item = json_array_get(list, 0), *item##_at = NULL; item;                      \
+		item##_at = GSIZE_TO_POINTER(GPOINTER_TO_SIZE(item##_at) + 1),                     \
+		    item = json_array_get(list, GPOINTER_TO_SIZE(item##_at)))
+#define mod_foreach_member(name, value, object)                                                    \
+	for (const char *name = json_object_iter_key(json_object_iter(mod_unconst(object))),       \
+			*name##_on = "";                                                           \
+		name##_on; name##_on = NULL)                                                       \
+		for (json_t * value; name && (value = json_object_iter_value(                      \
+						      json_object_key_to_iter(name))) != NULL;     \
+			name = json_object_iter_key(json_object_iter_next(                         \
+				mod_unconst(object), json_object_key_to_iter(name))))
+#define mod_ptr_foreach(type, item, array)                                                         \
+	for (type *item##_at = NULL, *item;                                                        \
+		GPOINTER_TO_SIZE(item##_at) < (array)->len &&                                      \
+		(item = (array)->pdata[GPOINTER_TO_SIZE(item##_at)], true);                        \
+		item##_at = GSIZE_TO_POINTER(GPOINTER_TO_SIZE(item##_at) + 1))
+
 typedef struct {
 	const struct rgp_host *host;
 	struct rgp_call *call;
@@ -31,6 +52,7 @@ typedef struct {
 } ModFailure;
 
 void mod_failure_clear(ModFailure *failure);
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(ModFailure, mod_failure_clear)
 /* Replaces the contents of `failure`. */
 void mod_failure_set(ModFailure *failure, int32_t class_, const char *code, const char *format, ...)
 	G_GNUC_PRINTF(4, 5);

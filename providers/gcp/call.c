@@ -4,6 +4,8 @@
 /* operations.wait returns after two minutes at most (its description). */
 #define WAIT_MS 150000
 #define OPERATION_S 1800
+#define RUNNING "OPERATION_RUNNING"
+#define OPERATIONS_MAX 500
 #define FORGOTTEN "OPERATION_FORGOTTEN"
 
 ModRestRequest gcp_get(const GcpCall *call, const char *what, const char *url)
@@ -28,6 +30,20 @@ ModRestRequest gcp_change(const GcpCall *call, const char *what, const char *met
 rgp_status gcp_send(const GcpCall *call, const ModRestRequest *request, ModRestAnswer *answer)
 {
 	return mod_rest_send(&call->talk, &call->inst->rest, request, answer);
+}
+
+const ModRestPaging gcp_paging = {"/nextPageToken", "pageToken"};
+
+rgp_status gcp_pages(const GcpCall *call, const ModRestRequest *request,
+	rgp_status (*page)(void *data, const json_t *body), void *data)
+{
+	return mod_rest_pages(&call->talk, &call->inst->rest, request, &gcp_paging, page, data);
+}
+
+rgp_status gcp_complete(const GcpCall *call, const ModRestRequest *request, ModRestAnswer *answer)
+{
+	return mod_rest_complete(
+		&call->talk, &call->inst->rest, request, &gcp_paging, "items", answer);
 }
 
 rgp_status gcp_report(const GcpCall *call, const char *what, const ModRestAnswer *answer)
@@ -75,9 +91,7 @@ char *gcp_request_id(const char *token, const char *step)
 static const json_t *telling_error(const json_t *operation)
 {
 	const json_t *errors = json_object_get(json_object_get(operation, "error"), "errors");
-	size_t i;
-	const json_t *error;
-	json_array_foreach (errors, i, error)
+	mod_foreach (error, errors)
 		if (strcmp(mod_str(error, "code"), "VM_MIN_COUNT_NOT_REACHED"))
 			return error;
 	return json_array_get(errors, 0);
@@ -86,27 +100,41 @@ static const json_t *telling_error(const json_t *operation)
 /* "; quota compute.googleapis.com/nvidia_a100_gpus, limit 0, region us-central1" */
 static void append_quota(GString *text, const json_t *error)
 {
-	size_t i;
-	const json_t *detail;
-	const char *name;
-	json_t *value;
-	json_array_foreach (json_object_get(error, "errorDetails"), i, detail) {
+	mod_foreach (detail, json_object_get(error, "errorDetails")) {
 		const json_t *quota = json_object_get(detail, "quotaInfo");
 		if (!quota)
 			continue;
 		g_string_append_printf(text, "; quota %s, limit %g", mod_str(quota, "metricName"),
 			json_number_value(json_object_get(quota, "limit")));
-		json_object_foreach (json_object_get(quota, "dimensions"), name, value)
+		mod_foreach_member (name, value, json_object_get(quota, "dimensions"))
 			if (json_is_string(value))
 				g_string_append_printf(
 					text, ", %s %s", name, json_string_value(value));
 	}
 }
 
+/* Of one instance, or of many at once. */
+static bool creates_instances(const json_t *operation)
+{
+	const char *type = mod_str(operation, "operationType");
+	return g_str_equal(type, "bulkInsert") ||
+	       (g_str_equal(type, "insert") &&
+		       strstr(mod_str(operation, "targetLink"), "/instances/"));
+}
+
+/* A code that is not in the table says nothing about other zones: only a missing permission and a
+ * rate are the same there. */
+static bool may_be_elsewhere(const GcpCall *call, const ModFailure *failure)
+{
+	return failure->code && !mod_errors_find(call->inst->errors, failure->code) &&
+	       failure->class_ != RGP_CLASS_DENIED && failure->class_ != RGP_CLASS_THROTTLED;
+}
+
 void gcp_operation_read(const GcpCall *call, const json_t *operation, ModFailure *failure)
 {
 	const json_t *error = telling_error(operation);
 	int64_t status = mod_int(operation, "httpErrorStatusCode");
+	bool of_instances = creates_instances(operation);
 	mod_failure_clear(failure);
 	if (!json_object_get(operation, "error") && !status)
 		return;
@@ -122,6 +150,9 @@ void gcp_operation_read(const GcpCall *call, const json_t *operation, ModFailure
 		mod_failure_set(
 			failure, mod_class_of_status((int32_t)status), NULL, "%s", text->str);
 	}
+	if (!gcp_failure_refine(failure, of_instances) && of_instances &&
+		may_be_elsewhere(call, failure))
+		gcp_failure_elsewhere(failure);
 	failure->definite =
 		failure->class_ != RGP_CLASS_TRANSIENT && failure->class_ != RGP_CLASS_UNKNOWN;
 }
@@ -145,9 +176,7 @@ static char *operation_url(const GcpCall *call, const json_t *operation)
 
 static void log_warnings(const GcpCall *call, const json_t *operation)
 {
-	size_t i;
-	const json_t *warning;
-	json_array_foreach (json_object_get(operation, "warnings"), i, warning) {
+	mod_foreach (warning, json_object_get(operation, "warnings")) {
 		g_autofree char *text =
 			g_strdup_printf("%s: warning %s: %s", mod_str(operation, "name"),
 				mod_str(warning, "code"), mod_str(warning, "message"));
@@ -170,6 +199,11 @@ static void set_forgotten(const json_t *operation, ModFailure *failure)
 bool gcp_is_forgotten(const ModFailure *failure)
 {
 	return !g_strcmp0(failure->code, FORGOTTEN);
+}
+
+bool gcp_is_running(const ModFailure *failure)
+{
+	return !g_strcmp0(failure->code, RUNNING);
 }
 
 /* One operations.wait; the answer replaces *operation. */
@@ -209,7 +243,7 @@ rgp_status gcp_operation_wait(const GcpCall *call, const json_t *operation, ModF
 		first = false) {
 		rgp_status time = first ? RGP_OK : mod_backoff_wait(&call->talk, &backoff);
 		if (time == RGP_FAIL)
-			mod_failure_set(failure, RGP_CLASS_UNKNOWN, "OPERATION_RUNNING",
+			mod_failure_set(failure, RGP_CLASS_UNKNOWN, RUNNING,
 				"the operation %s has not ended after %d s",
 				mod_str(operation, "name"), OPERATION_S);
 		else
@@ -228,26 +262,69 @@ void gcp_operations_by_name(void *data, json_t *operation)
 	json_object_set(data, mod_str(operation, "name"), operation);
 }
 
-rgp_status gcp_operations_list(const GcpCall *call, const char *zone, const char *filter,
-	void (*each)(void *data, json_t *operation), void *data)
+typedef struct {
+	void (*each)(void *data, json_t *operation);
+	void *data;
+	size_t n;
+} Operations;
+
+/* Enough of them end the list. */
+static rgp_status on_operations(void *data, const json_t *body)
 {
-	g_autofree char *escaped = gcp_escape(filter);
-	g_autofree char *url =
-		g_strdup_printf("projects/%s/zones/%s/operations?filter=%s&fields="
-				"items(name,status,targetLink,error,httpErrorStatusCode,"
-				"httpErrorMessage)&maxResults=500&orderBy="
-				"creationTimestamp%%20desc",
-			gcp_project(call), zone, escaped);
-	const ModRestRequest request = gcp_get(call, "zoneOperations.list", url);
-	g_auto(ModRestAnswer) answer = {0};
-	rgp_status status = gcp_send(call, &request, &answer);
+	Operations *operations = data;
 	size_t i;
 	json_t *operation;
-	if (status == RGP_OK && answer.failure.class_ != RGP_CLASS_OK)
-		return gcp_report(call, "zoneOperations.list", &answer);
-	json_array_foreach (json_object_get(answer.body, "items"), i, operation)
-		each(data, operation);
-	return status;
+	json_array_foreach (json_object_get(body, "items"), i, operation)
+		operations->each(operations->data, operation);
+	operations->n += i;
+	return operations->n < OPERATIONS_MAX ? RGP_OK : RGP_FAIL;
+}
+
+static char *operations_url(const GcpCall *call, const char *place, const char *filter)
+{
+	g_autofree char *escaped = gcp_escape(filter);
+	return g_strdup_printf(
+		"projects/%s/%s/operations?filter=%s&fields="
+		"items(name,status,operationType,targetId,targetLink,zone,region,error,"
+		"httpErrorStatusCode,httpErrorMessage),nextPageToken&maxResults=500&orderBy="
+		"creationTimestamp%%20desc",
+		gcp_project(call), place, escaped);
+}
+
+rgp_status gcp_operations_list(const GcpCall *call, const char *place, const char *filter,
+	void (*each)(void *data, json_t *operation), void *data)
+{
+	g_autofree char *url = operations_url(call, place, filter);
+	const ModRestRequest request = gcp_get(call, "operations.list", url);
+	Operations operations = {each, data, 0};
+	rgp_status status = gcp_pages(call, &request, on_operations, &operations);
+	return operations.n < OPERATIONS_MAX ? status : RGP_OK;
+}
+
+/* A role of an earlier raygpu may not list them: then nothing is known to be running. */
+rgp_status gcp_operations_running(
+	const GcpCall *call, const char *place, json_t *running, ModFailure *denied)
+{
+	g_autofree char *url = operations_url(call, place, "status != \"DONE\"");
+	const ModRestRequest request = gcp_get(call, "operations.list", url);
+	g_auto(ModRestAnswer) answer = {0};
+	rgp_status status = gcp_send(call, &request, &answer);
+	if (status == RGP_OK)
+		status = gcp_complete(call, &request, &answer);
+	if (status != RGP_OK)
+		return status;
+	if (answer.failure.class_ == RGP_CLASS_DENIED) {
+		if (denied)
+			mod_failure_copy(denied, &answer.failure);
+		return RGP_OK;
+	}
+	if (answer.failure.class_ != RGP_CLASS_OK)
+		return gcp_report(call, request.what, &answer);
+	mod_foreach (operation, json_object_get(answer.body, "items")) {
+		json_object_set(running, gcp_path_of(mod_str(operation, "targetLink")), operation);
+		json_object_set(running, mod_str(operation, "targetId"), operation);
+	}
+	return RGP_OK;
 }
 
 rgp_status gcp_change_and_wait(

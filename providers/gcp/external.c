@@ -33,10 +33,9 @@ static rgp_status from_file(
 static rgp_status from_url(
 	const ModTalk *talk, const struct rgp_inst *inst, const json_t *source, char **token)
 {
-	const char *url = mod_str(source, "url"), *name;
+	const char *url = mod_str(source, "url");
 	g_autoptr(GPtrArray) headers = g_ptr_array_new_with_free_func(g_free);
-	json_t *value;
-	json_object_foreach (json_object_get(source, "headers"), name, value) {
+	mod_foreach_member (name, value, json_object_get(source, "headers")) {
 		const char *text = json_string_value(value);
 		if (!text || strpbrk(text, "\r\n") || strpbrk(name, ": \r\n"))
 			return gcp_key_refuse(
@@ -80,6 +79,33 @@ static rgp_status read_program(
 	return *token ? RGP_OK : gcp_key_refuse(talk, inst, NULL, "its program returned no token");
 }
 
+/* "NAME@PROJECT..." of ".../serviceAccounts/NAME@PROJECT...:generateAccessToken"; g_free. NULL: no
+ * account is impersonated. */
+static char *impersonated_email(const json_t *key)
+{
+	const char *url = mod_str(key, "service_account_impersonation_url");
+	const char *start = strrchr(url, '/');
+	const char *end = start ? strrchr(start, ':') : NULL;
+	return end ? g_strndup(start + 1, (size_t)(end - start - 1)) : NULL;
+}
+
+/* The environment of a program (google-auth-library: PluggableAuthHandler). */
+static GStrv program_env(const json_t *key)
+{
+	g_autoptr(GStrvBuilder) env = g_strv_builder_new();
+	g_autofree char *audience =
+		g_strconcat("GOOGLE_EXTERNAL_ACCOUNT_AUDIENCE=", mod_str(key, "audience"), NULL);
+	g_autofree char *type = g_strconcat(
+		"GOOGLE_EXTERNAL_ACCOUNT_TOKEN_TYPE=", mod_str(key, "subject_token_type"), NULL);
+	g_autofree char *email = impersonated_email(key);
+	g_autofree char *account =
+		g_strconcat("GOOGLE_EXTERNAL_ACCOUNT_IMPERSONATED_EMAIL=", email, NULL);
+	g_strv_builder_add_many(env, audience, type, "GOOGLE_EXTERNAL_ACCOUNT_INTERACTIVE=0", NULL);
+	if (email)
+		g_strv_builder_add(env, account);
+	return g_strv_builder_end(env);
+}
+
 static rgp_status from_program(const ModTalk *talk, const struct rgp_inst *inst, const json_t *key,
 	const json_t *program, char **token)
 {
@@ -93,16 +119,12 @@ static rgp_status from_program(const ModTalk *talk, const struct rgp_inst *inst,
 			"it runs the program \"%s\"", command);
 	if (!g_shell_parse_argv(command, NULL, &argv, NULL))
 		return gcp_key_refuse(talk, inst, NULL, "its command \"%s\" is invalid", command);
-	g_autofree char *audience =
-		g_strconcat("GOOGLE_EXTERNAL_ACCOUNT_AUDIENCE=", mod_str(key, "audience"), NULL);
-	g_autofree char *type = g_strconcat(
-		"GOOGLE_EXTERNAL_ACCOUNT_TOKEN_TYPE=", mod_str(key, "subject_token_type"), NULL);
-	const char *const env[] = {audience, type, "GOOGLE_EXTERNAL_ACCOUNT_INTERACTIVE=0", NULL};
+	g_auto(GStrv) env = program_env(key);
 	int64_t timeout_ms = mod_int(program, "timeout_millis");
 	const struct rgp_exec_req request = {.size = sizeof request,
 		.flags = RGP_EXEC_READING,
 		.argv = (const char *const *)argv,
-		.env = env,
+		.env = (const char *const *)env,
 		.timeout_ms = timeout_ms > 0 ? (uint32_t)MIN(timeout_ms, 120000) : EXECUTABLE_MS};
 	rgp_status status = talk->host->exec(talk->call, &request, &output);
 	if (status == RGP_CANCELED)
@@ -138,7 +160,7 @@ static rgp_status subject_token(
 }
 
 /* RFC 8693 with Google's parameters (sts.googleapis.com, v1 token). */
-static json_t *exchange_fields(const json_t *key, const char *token, bool impersonates)
+static json_t *exchange_fields(const json_t *key, const char *token, bool has_client)
 {
 	json_t *fields = json_pack("{s:s, s:s, s:s, s:s, s:s, s:s}", "grant_type",
 		"urn:ietf:params:oauth:grant-type:token-exchange", "audience",
@@ -146,13 +168,36 @@ static json_t *exchange_fields(const json_t *key, const char *token, bool impers
 		"urn:ietf:params:oauth:token-type:access_token", "subject_token_type",
 		mod_str(key, "subject_token_type"), "subject_token", token);
 	const char *user_project = mod_str(key, "workforce_pool_user_project");
-	if (*user_project && !impersonates) {
+	/* a client implies its project */
+	if (*user_project && !has_client) {
 		json_auto_t *options = json_pack("{s:s}", "userProject", user_project);
 		char *text = json_dumps(options, JSON_COMPACT);
 		json_object_set_new(fields, "options", json_string(text));
 		free(text);
 	}
 	return fields;
+}
+
+/* The header of the OAuth client that the file names; NULL: none. g_free. */
+static char *client_of(const ModTalk *talk, const json_t *key)
+{
+	const char *id = mod_str(key, "client_id");
+	return *id ? mod_oauth_basic(talk, id, mod_str(key, "client_secret")) : NULL;
+}
+
+rgp_status gcp_token_authorized(
+	const ModTalk *talk, const struct rgp_inst *inst, const json_t *key, GcpToken *token)
+{
+	static const char *const members[] = {"client_id", "client_secret", "refresh_token", NULL};
+	const char *url;
+	if (gcp_key_need(talk, inst, key, members) != RGP_OK ||
+		gcp_key_url(talk, inst, key, "token_url", &url) != RGP_OK)
+		return RGP_FAIL;
+	g_autofree char *client = client_of(talk, key);
+	json_auto_t *fields = json_pack("{s:s, s:s}", "grant_type", "refresh_token",
+		"refresh_token", mod_str(key, "refresh_token"));
+	return mod_oauth_request_as(
+		talk, url, inst->connection, client, fields, &token->auth, &token->expires_s);
 }
 
 rgp_status gcp_token_external(
@@ -172,9 +217,10 @@ rgp_status gcp_token_external(
 	rgp_status status = subject_token(talk, inst, key, &subject);
 	if (status != RGP_OK)
 		return status;
-	json_auto_t *fields = exchange_fields(key, subject, impersonates);
-	status = mod_oauth_request(
-		talk, url, inst->connection, fields, &token->auth, &token->expires_s);
+	g_autofree char *client = client_of(talk, key);
+	json_auto_t *fields = exchange_fields(key, subject, client != NULL);
+	status = mod_oauth_request_as(
+		talk, url, inst->connection, client, fields, &token->auth, &token->expires_s);
 	if (status != RGP_OK || !impersonates)
 		return status;
 	int64_t lifetime_s = mod_int(

@@ -18,9 +18,9 @@ static json_t *list_or_empty(const json_t *record, const char *key)
 static json_t *protocols_read(const json_t *entries)
 {
 	json_t *list = json_array();
-	size_t i, p;
-	const json_t *entry, *port;
-	json_array_foreach (entries, i, entry) {
+	size_t p;
+	const json_t *port;
+	mod_foreach (entry, entries) {
 		const json_t *ports = json_object_get(entry, "ports");
 		g_autoptr(GString) text = g_string_new(mod_str(entry, "IPProtocol"));
 		json_array_foreach (ports, p, port)
@@ -34,9 +34,7 @@ static json_t *protocols_read(const json_t *entries)
 static json_t *protocols_write(const json_t *protocols)
 {
 	json_t *list = json_array();
-	size_t i;
-	const json_t *protocol;
-	json_array_foreach (protocols, i, protocol) {
+	mod_foreach (protocol, protocols) {
 		g_auto(GStrv) parts = g_strsplit(json_string_value(protocol), ":", 2);
 		json_t *entry = json_pack("{s:s}", "IPProtocol", parts[0]);
 		if (parts[1]) {
@@ -127,8 +125,7 @@ static json_t *firewall_change(const json_t *item, const json_t *record)
 	json_auto_t *body = json_object();
 	g_auto(ModMarks) marks = {0};
 	const char *lineage = mod_str(json_object_get(item, "marks"), "lineage");
-	const char *description = mod_str(record, "description"), *key;
-	json_t *value;
+	const char *description = mod_str(record, "description");
 	gcp_marks_parse(description, &marks);
 	set_rules(body, json_object_get(item, "attributes"),
 		*lineage	? lineage
@@ -142,7 +139,7 @@ static json_t *firewall_change(const json_t *item, const json_t *record)
 		g_autofree char *text = gcp_marks_renew_text(GCP_FIREWALL, item, description);
 		json_object_set_new(body, "description", json_string(text));
 	}
-	json_object_foreach (body, key, value)
+	mod_foreach_member (key, value, body)
 		if (!is_same(value, json_object_get(record, key)))
 			return json_incref(body);
 	return NULL;

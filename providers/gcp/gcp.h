@@ -44,3 +44,6 @@ typedef ModCall GcpCall;
 
 /* The project that everything is in, borrowed; NULL after a diagnostic (project.c). */
 const char *gcp_project(const GcpCall *call);
+/* Once, when the instance is opened: the project of the spec, the environment or the credentials.
+ */
+void gcp_project_find(const ModTalk *talk, struct rgp_inst *inst);

@@ -127,9 +127,7 @@ static rgp_status give_page(void *data, const json_t *body)
 {
 	const GcpCall *call = data;
 	json_t *names = json_array();
-	const json_t *item;
-	size_t i;
-	json_array_foreach (json_object_get(body, "items"), i, item)
+	mod_foreach (item, json_object_get(body, "items"))
 		mod_bucket_add_name(gcp_store_at(call), mod_str(item, "name"), names);
 	return mod_give(&call->talk, "page", json_pack("{s:o}", "names", names));
 }

@@ -22,14 +22,31 @@ static void image_free(gpointer data)
 
 static GPtrArray *image_rows(void)
 {
-	GPtrArray *rows = g_ptr_array_new_with_free_func((GDestroyNotify)g_strfreev);
-	g_auto(GStrv) lines = g_strsplit(gcp_data_find("images.csv")->data, "\n", -1);
-	for (size_t i = 1; lines[0] && lines[i] && *lines[i]; i++)
-		g_ptr_array_add(rows, g_strsplit(lines[i], ",", FIELDS + 1));
-	return rows;
+	return mod_rows(gcp_data_find("images.csv")->data, FIELDS, FIELDS + 1);
 }
 
-/* The default is the first row for the architecture. */
+/* Images with open modules, or of which nothing is known, are never a default for older GPUs. */
+static bool has_modules(char *const *row, const char *driver)
+{
+	return g_str_equal(driver, "proprietary") ? g_str_equal(row[MODULES], driver)
+						  : !g_str_equal(row[MODULES], "proprietary");
+}
+
+static void refuse_default(const GcpCall *call, const json_t *want)
+{
+	if (g_str_equal(mod_str(want, "driver"), "proprietary"))
+		mod_refuse(call, mod_str(want, "origin"),
+			"set `image` to one with cloud-init and NVIDIA's proprietary kernel "
+			"modules, or choose T4 or newer GPUs",
+			"the default images have NVIDIA's open kernel modules, which do not "
+			"support GPUs before Turing");
+	else
+		mod_refuse(call, mod_str(want, "origin"),
+			"set `image` to one with cloud-init and, for GPUs, their driver",
+			"there is no default image for %s", mod_str(want, "arch"));
+}
+
+/* The default is the first row for the architecture and the driver. */
 static char *path_of(const GcpCall *call, const json_t *want)
 {
 	const char *named = mod_str(want, "image"), *arch = mod_str(want, "arch");
@@ -38,25 +55,19 @@ static char *path_of(const GcpCall *call, const json_t *want)
 	if (*named)
 		return g_strdup_printf("projects/%s/global/images/%s", gcp_project(call), named);
 	g_autoptr(GPtrArray) rows = image_rows();
-	for (guint i = 0; i < rows->len; i++) {
-		char **fields = rows->pdata[i];
-		if (g_str_equal(fields[ARCH], arch))
+	mod_ptr_foreach (ModField, fields, rows)
+		if (g_str_equal(fields[ARCH], arch) && has_modules(fields, mod_str(want, "driver")))
 			return g_strdup_printf("projects/%s/global/images/family/%s",
 				fields[PROJECT], fields[FAMILY]);
-	}
-	mod_refuse(call, mod_str(want, "origin"),
-		"set `image` to one with cloud-init, docker and the GPU driver",
-		"there is no default image for %s", arch);
+	refuse_default(call, want);
 	return NULL;
 }
 
 rgp_status gcp_images_ask(GcpAsking *asking, const json_t *wanted, GPtrArray **images)
 {
 	g_autoptr(GHashTable) asked = g_hash_table_new(g_str_hash, g_str_equal);
-	size_t i;
-	const json_t *want;
 	*images = g_ptr_array_new_with_free_func(image_free);
-	json_array_foreach (wanted, i, want) {
+	mod_foreach (want, wanted) {
 		Image *image = g_new0(Image, 1);
 		g_ptr_array_add(*images, image);
 		image->want = want;
@@ -77,11 +88,10 @@ rgp_status gcp_images_ask(GcpAsking *asking, const json_t *wanted, GPtrArray **i
 /* The row of the image's project and family; a family that ends with '-' is a prefix. */
 static char **row_of(const GPtrArray *rows, const char *path, const char *family)
 {
-	for (guint i = 0; i < rows->len; i++) {
-		char **fields = rows->pdata[i];
+	mod_ptr_foreach (ModField, fields, rows) {
 		g_autofree char *project = g_strdup_printf("projects/%s/", fields[PROJECT]);
 		bool prefix = g_str_has_suffix(fields[FAMILY], "-");
-		if (g_strv_length(fields) > CLOUD_INIT && g_str_has_prefix(path, project) &&
+		if (g_str_has_prefix(path, project) &&
 			(prefix ? g_str_has_prefix(family, fields[FAMILY])
 				: g_str_equal(family, fields[FAMILY])))
 			return fields;
@@ -103,7 +113,7 @@ static rgp_status check(const GcpCall *call, const Image *image, char *const *ro
 			call, origin, "choose another image", "image %s is %s", name, state);
 	if (row && g_str_equal(row[CLOUD_INIT], "no"))
 		return mod_refuse(call, origin,
-			"use an Ubuntu image with docker and the GPU driver, or leave `image` out",
+			"use an Ubuntu image with the GPU driver, or leave `image` out",
 			"images of %s have no cloud-init that raygpu can boot with: %s would "
 			"ignore "
 			"its user data",
@@ -121,6 +131,15 @@ static json_t *driver_of(char *const *row)
 	return driver;
 }
 
+/* GVNIC and others; lower.c checks them. */
+static json_t *features_of(const json_t *record)
+{
+	json_t *features = json_array();
+	mod_foreach (feature, json_object_get(record, "guestOsFeatures"))
+		json_array_append_new(features, json_string(mod_str(feature, "type")));
+	return features;
+}
+
 static json_t *fact_of(const Image *image, char *const *row)
 {
 	const json_t *record = image->question->answer.body;
@@ -129,10 +148,11 @@ static json_t *fact_of(const Image *image, char *const *row)
 	const char *known = g_str_equal(arch, "ARM64")	  ? "arm64"
 			    : g_str_equal(arch, "X86_64") ? "x86_64"
 							  : mod_str(image->want, "arch");
-	json_t *fact =
-		json_pack("{s:s, s:s, s:s, s:I}", "id", gcp_path_of(mod_str(record, "selfLink")),
-			"name", mod_str(record, "name"), "arch", known, "min_disk_gb",
-			(json_int_t)g_ascii_strtoll(mod_str(record, "diskSizeGb"), NULL, 10));
+	json_t *fact = json_pack("{s:s, s:s, s:s, s:I, s:o}", "id",
+		gcp_path_of(mod_str(record, "selfLink")), "name", mod_str(record, "name"), "arch",
+		known, "min_disk_gb",
+		(json_int_t)g_ascii_strtoll(mod_str(record, "diskSizeGb"), NULL, 10), "features",
+		features_of(record));
 	json_t *driver = driver_of(row);
 	json_object_set_new(fact, "root_device", json_null());
 	if (driver)
@@ -146,8 +166,7 @@ rgp_status gcp_images_take(const GcpCall *call, const GPtrArray *images, json_t 
 {
 	g_autoptr(GPtrArray) rows = image_rows();
 	rgp_status status = RGP_OK;
-	for (guint i = 0; i < images->len; i++) {
-		const Image *image = images->pdata[i];
+	mod_ptr_foreach (const Image, image, images) {
 		const json_t *record = image->question->answer.body;
 		const char *path = gcp_path_of(mod_str(record, "selfLink"));
 		bool exists;

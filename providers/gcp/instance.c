@@ -1,13 +1,11 @@
 /* The kind gcp.instance. */
 #include "gcp/instance.h"
 
-rgp_status gcp_instance_ready(const GcpCall *call, const GcpKind *kind, const json_t *items)
+static rgp_status instance_ready(const GcpCall *call, const GcpKind *kind, const json_t *items)
 {
 	json_auto_t *records = json_object();
 	rgp_status status = gcp_instance_records(call, items, records);
-	size_t i;
-	const json_t *item;
-	json_array_foreach (items, i, item) {
+	mod_foreach (item, items) {
 		const char *address = mod_str(item, "address"), *id = mod_str(item, "id");
 		const json_t *record = json_object_get(records, id);
 		ModFailure failure = {0};
@@ -36,7 +34,7 @@ const GcpKind gcp_instance_kind = {
 	.scan = gcp_instance_scan,
 	.look = gcp_instance_look,
 	.create = gcp_instance_create,
-	.ready = gcp_instance_ready,
+	.ready = instance_ready,
 	.update = gcp_instance_update,
 	.remove = gcp_instance_remove,
 	.own = gcp_instance_own,

@@ -8,16 +8,17 @@
 	"id,name,machineType,status,creationTimestamp,labels,scheduling(provisioningModel,"        \
 	"preemptible,onHostMaintenance),reservationAffinity(consumeReservationType,values),"       \
 	"disks(boot,source),guestAccelerators(acceleratorType,acceleratorCount),"                  \
-	"serviceAccounts(email),resourcePolicies,metadata(fingerprint),"
+	"serviceAccounts(email),resourcePolicies,metadata(fingerprint),"                           \
+	"shieldedInstanceConfig(enableSecureBoot),advancedMachineFeatures(threadsPerCore),"
 /* For a list of all; the zone is that of its part of the answer. */
 #define GCP_INSTANCE_LISTED                                                                        \
 	GCP_INSTANCE_FACTS                                                                         \
-	"tags(items),networkInterfaces(networkIP,subnetwork,accessConfigs(natIP))"
+	"tags(items),networkInterfaces(networkIP,subnetwork,nicType,accessConfigs(natIP))"
 /* For changes: also the zone, fingerprints and the interface's name. */
 #define GCP_INSTANCE_FIELDS                                                                        \
 	GCP_INSTANCE_FACTS                                                                         \
 	"zone,labelFingerprint,tags(items,fingerprint),"                                           \
-	"networkInterfaces(name,networkIP,subnetwork,accessConfigs(name,natIP))"
+	"networkInterfaces(name,networkIP,subnetwork,nicType,accessConfigs(name,natIP))"
 
 /* A boot disk's image, type and size. */
 typedef struct {
@@ -53,6 +54,8 @@ json_t *gcp_lease_removed(const json_t *record);
 void gcp_instance_readiness(const json_t *record, ModFailure *failure);
 /* Is it being stopped or suspended? Nothing can start it meanwhile. */
 bool gcp_instance_is_stopping(const json_t *record);
+/* May it be preempted? */
+bool gcp_instance_is_spot(const json_t *record);
 /* "projects/p/zones/z/instances/NUMBER" of an id ZONE/NUMBER; g_free; NULL: it is not such an id,
  * or after a diagnostic. */
 char *gcp_instance_url(const GcpCall *call, const char *id);
@@ -64,6 +67,11 @@ rgp_status gcp_instance_zone_list(const GcpCall *call, const char *zone, const c
 rgp_status gcp_instance_records(const GcpCall *call, const json_t *items, json_t *records);
 /* The same, but one that the list of its cluster does not have is not read by itself. */
 rgp_status gcp_instance_listed(const GcpCall *call, const json_t *items, json_t *records);
+
+/* What still changes these items, perhaps for a run that was interrupted: {number: operation}.
+ * `denied`: as in gcp_operations_running. */
+rgp_status gcp_instance_running(
+	const GcpCall *call, const json_t *items, json_t *running, ModFailure *denied);
 
 /* The records of these ids: {id: record} of those that exist. */
 rgp_status gcp_instance_get(const GcpCall *call, const GPtrArray *ids, json_t *records);
@@ -93,7 +101,13 @@ rgp_status gcp_instance_scan(const GcpCall *call, const GcpKind *kind, const cha
 	const char *value, GcpSink sink, void *data);
 rgp_status gcp_instance_look(
 	const GcpCall *call, const GcpKind *kind, const GPtrArray *ids, GcpSink sink, void *data);
+
+/* Takes the objects of one zone; `scope`: "zones/us-central1-a". */
+typedef rgp_status (*GcpZoneSink)(void *data, const char *scope, const json_t *list);
+/* The objects of a collection ("machineTypes") in all zones of the region that match the filter,
+ * with these fields. A zone that cannot be listed is reported, and RGP_FAIL. */
+rgp_status gcp_list_zones(const GcpCall *call, const char *collection, const char *fields,
+	const char *filter, GcpZoneSink list, void *data);
 rgp_status gcp_instance_create(const GcpCall *call, const GcpKind *kind, const json_t *input);
-rgp_status gcp_instance_ready(const GcpCall *call, const GcpKind *kind, const json_t *items);
 rgp_status gcp_instance_update(const GcpCall *call, const GcpKind *kind, const json_t *items);
 rgp_status gcp_instance_remove(const GcpCall *call, const GcpKind *kind, const json_t *items);

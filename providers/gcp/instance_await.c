@@ -17,8 +17,7 @@ typedef struct {
 static json_t *items_of(const Await *await)
 {
 	json_t *items = json_array();
-	for (guint i = 0; i < await->left->len; i++) {
-		const GcpBegun *begun = await->left->pdata[i];
+	mod_ptr_foreach (const GcpBegun, begun, await->left) {
 		json_array_append(items, mod_unconst(begun->item));
 	}
 	return items;
@@ -50,10 +49,11 @@ static rgp_status read_zone(
 	if (!there) {
 		g_autofree char *filter = g_strdup_printf(
 			"operationType = \"%s\"", mod_str(operation, "operationType"));
+		g_autofree char *place = g_strconcat("zones/", zone, NULL);
 		there = json_object();
 		json_object_set_new(by_zone, zone, there);
 		status = gcp_operations_list(
-			await->call, zone, filter, gcp_operations_by_name, there);
+			await->call, place, filter, gcp_operations_by_name, there);
 	}
 	*operations = there;
 	return status;

@@ -35,6 +35,8 @@ static json_t *interfaces_of(const json_t *attributes)
 	json_t *interface = json_pack("{s:s}", "subnetwork", mod_str(attributes, "subnetwork"));
 	if (*mod_str(attributes, "private_ip"))
 		json_object_set(interface, "networkIP", json_object_get(attributes, "private_ip"));
+	if (*mod_str(attributes, "nic_type"))
+		json_object_set(interface, "nicType", json_object_get(attributes, "nic_type"));
 	/* absent: no public address */
 	if (json_is_true(json_object_get(attributes, "public_ip")))
 		json_object_set_new(interface, "accessConfigs",
@@ -68,12 +70,15 @@ json_t *gcp_instance_metadata(const GcpCall *call, const json_t *attributes)
 	return json_pack("{s:o}", "items", items);
 }
 
-/* Deleted when preempted: a stopped instance would be one that nobody counts. */
+/* Deleted when preempted: a stopped instance would be one that nobody counts. Instances of a
+ * compact placement policy are not restarted (Google's cluster-toolkit and slurm-gcp: "must be
+ * false"). */
 static json_t *scheduling_of(const json_t *attributes)
 {
 	const char *maintenance = mod_str(attributes, "host_maintenance");
-	json_t *scheduling = json_pack("{s:s, s:b}", "onHostMaintenance",
-		*maintenance ? maintenance : "MIGRATE", "automaticRestart", true);
+	json_t *scheduling =
+		json_pack("{s:s, s:b}", "onHostMaintenance", *maintenance ? maintenance : "MIGRATE",
+			"automaticRestart", !*mod_str(attributes, "resource_policy"));
 	if (g_str_equal(mod_str(attributes, "market"), "spot"))
 		json_object_update_new(scheduling,
 			json_pack("{s:b, s:s, s:s}", "automaticRestart", false, "provisioningModel",
@@ -109,6 +114,14 @@ static json_t *common_body(const GcpCall *call, const json_t *input, const char 
 		json_object_set_new(body, "serviceAccounts",
 			json_pack("[{s:s, s:[s]}]", "email", mod_str(attributes, "service_account"),
 				"scopes", SCOPE));
+	if (json_is_true(json_object_get(attributes, "secure_boot")))
+		json_object_set_new(body, "shieldedInstanceConfig",
+			json_pack("{s:b, s:b, s:b}", "enableSecureBoot", true, "enableVtpm", true,
+				"enableIntegrityMonitoring", true));
+	if (mod_int(attributes, "threads_per_core"))
+		json_object_set_new(body, "advancedMachineFeatures",
+			json_pack("{s:O}", "threadsPerCore",
+				json_object_get(attributes, "threads_per_core")));
 	const char *reservation = mod_str(attributes, "reservation");
 	if (*reservation)
 		json_object_set_new(body, "reservationAffinity",
@@ -135,14 +148,13 @@ json_t *gcp_instance_insert_body(const GcpCall *call, const json_t *input)
 
 json_t *gcp_instance_bulk_body(const GcpCall *call, const json_t *input)
 {
-	const json_t *items = json_object_get(input, "items"), *item;
+	const json_t *items = json_object_get(input, "items");
 	const char *policy = mod_str(json_object_get(input, "attributes"), "resource_policy");
 	json_int_t count = (json_int_t)json_array_size(items);
 	/* left out, minCount is count: all or nothing */
 	json_int_t least = CLAMP(mod_int(input, "min_count"), 1, count);
 	json_t *properties = common_body(call, input, NULL), *each = json_object();
-	size_t i;
-	json_array_foreach (items, i, item) {
+	mod_foreach (item, items) {
 		g_autofree char *name = gcp_name_of(input, item);
 		json_object_set_new(each, name, json_pack("{s:s}", "name", name));
 	}

@@ -5,8 +5,6 @@
 /* As many as this are read one by one rather than by a list of the cluster. */
 #define SINGLE_MAX 4
 
-static const ModRestPaging paging = {"/nextPageToken", "pageToken"};
-
 char *gcp_instance_url(const GcpCall *call, const char *id)
 {
 	g_auto(GStrv) parts = g_strsplit(id, "/", 2);
@@ -28,7 +26,8 @@ rgp_status gcp_instance_zone_list(
 	const GcpCall *call, const char *zone, const char *mark, const char *value, json_t *records)
 {
 	const char *project = gcp_project(call);
-	g_autofree char *filter = g_strdup_printf("labels." GCP_MARK_PREFIX "%s=%s", mark, value);
+	g_autofree char *filter =
+		g_strdup_printf("labels." GCP_MARK_PREFIX "%s=\"%s\"", mark, value);
 	g_autofree char *escaped = gcp_escape(filter);
 	if (!project)
 		return RGP_FAIL;
@@ -38,8 +37,7 @@ rgp_status gcp_instance_zone_list(
 		"),nextPageToken",
 		project, zone, escaped);
 	const ModRestRequest request = gcp_get(call, "instances.list", url);
-	return mod_rest_pages(
-		&call->talk, &call->inst->rest, &request, &paging, on_zone_page, records);
+	return gcp_pages(call, &request, on_zone_page, records);
 }
 
 /* ---- one by one */
@@ -110,10 +108,7 @@ static rgp_status list_zones(const GcpCall *call, const json_t *items, json_t *r
 {
 	g_autoptr(GHashTable) done = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
 	rgp_status status = RGP_OK;
-	size_t i, r;
-	const json_t *item;
-	json_t *record;
-	json_array_foreach (items, i, item) {
+	mod_foreach (item, items) {
 		const char *id = mod_str(item, "id"), *cluster = cluster_of(item);
 		g_autofree char *zone = g_strndup(id, strcspn(id, "/"));
 		g_autofree char *key = g_strconcat(zone, " ", cluster, NULL);
@@ -121,7 +116,7 @@ static rgp_status list_zones(const GcpCall *call, const json_t *items, json_t *r
 			continue;
 		json_auto_t *listed = json_array();
 		status = gcp_instance_zone_list(call, zone, "cluster", cluster, listed);
-		json_array_foreach (listed, r, record)
+		mod_foreach (record, listed)
 			keep_record(records, record);
 	}
 	return status;
@@ -133,9 +128,7 @@ static rgp_status read_items(
 	g_autoptr(GPtrArray) singles = g_ptr_array_new();
 	bool few = json_array_size(items) <= SINGLE_MAX;
 	rgp_status status = few ? RGP_OK : list_zones(call, items, records);
-	size_t i;
-	const json_t *item;
-	json_array_foreach (items, i, item) {
+	mod_foreach (item, items) {
 		const char *id = mod_str(item, "id");
 		if (!json_object_get(records, id) && (few || confirm || !*cluster_of(item)))
 			g_ptr_array_add(singles, (char *)(uintptr_t)id);

@@ -26,11 +26,15 @@ char *gcp_instance_type(const json_t *record)
 {
 	const char *type = gcp_last_of(mod_str(record, "machineType"));
 	const json_t *attached = json_array_get(json_object_get(record, "guestAccelerators"), 0);
-	if (!g_str_has_prefix(type, "n1-") || !attached)
-		return g_strdup(type);
-	return g_strdup_printf("%s+%s:%" G_GINT64_FORMAT, type,
-		gcp_last_of(mod_str(attached, "acceleratorType")),
-		mod_int(attached, "acceleratorCount"));
+	g_auto(GcpMachine) machine = {0};
+	gcp_machine_parse(type, &machine);
+	bool attaches =
+		g_str_has_prefix(machine.type, "n1-") || g_str_has_prefix(machine.type, "custom-");
+	if (attaches && attached) {
+		machine.accelerator = g_strdup(gcp_last_of(mod_str(attached, "acceleratorType")));
+		machine.count = (int)mod_int(attached, "acceleratorCount");
+	}
+	return gcp_machine_name(&machine);
 }
 
 static bool is_one_of(const char *word, const char *const *words)
@@ -66,9 +70,9 @@ static const char *market_of(const json_t *scheduling)
 	return g_str_equal(model, "RESERVATION_BOUND") ? GCP_RESERVATION_BOUND : "on-demand";
 }
 
-static bool is_spot(const json_t *scheduling)
+bool gcp_instance_is_spot(const json_t *record)
 {
-	return g_str_equal(market_of(scheduling), "spot");
+	return g_str_equal(market_of(json_object_get(record, "scheduling")), "spot");
 }
 
 static const char *reservation_of(const json_t *record)
@@ -86,6 +90,7 @@ static void read_network(const json_t *record, const char *lineage, json_t *attr
 	const json_t *tags = json_object_get(json_object_get(record, "tags"), "items");
 	copy_text(attributes, "subnetwork",
 		gcp_path_of(mod_str(first_interface(record), "subnetwork")));
+	copy_text(attributes, "nic_type", mod_str(first_interface(record), "nicType"));
 	json_object_set_new(attributes, "public_ip", json_boolean(access_of(record) != NULL));
 	json_object_set_new(attributes, "network_tags", gcp_tags_read(tags, lineage));
 }
@@ -121,17 +126,32 @@ static bool is_equal(const json_t *a, const json_t *b)
 	return a && b ? json_equal(a, b) : a == b;
 }
 
+/* Members that alike instances may have different values of: gcp_instance_read_own reads what
+ * raygpu needs of them, and the boot disk is read by itself. Everything else that the mask asks for
+ * must be equal. */
+static const char *const own_of_record[] = {"id", "name", "creationTimestamp", "metadata", "disks",
+	"labelFingerprint", "networkInterfaces", NULL};
+static const char *const own_of_interface[] = {"name", "networkIP", "accessConfigs", NULL};
+
+static bool is_like_beside(const json_t *object, const json_t *other, const char *const *own)
+{
+	size_t compared = 0, others = 0;
+	mod_foreach_member (name, value, object) {
+		if (is_one_of(name, own))
+			continue;
+		if (!is_equal(value, json_object_get(other, name)))
+			return false;
+		compared++;
+	}
+	mod_foreach_member (name, value, other)
+		others += !is_one_of(name, own);
+	return compared == others;
+}
+
 bool gcp_instance_is_like(const json_t *record, const json_t *other)
 {
-	static const char *const common[] = {"labels", "zone", "status", "machineType", "tags",
-		"scheduling", "guestAccelerators", "serviceAccounts", "resourcePolicies",
-		"reservationAffinity"};
-	for (size_t i = 0; i < G_N_ELEMENTS(common); i++)
-		if (!is_equal(
-			    json_object_get(record, common[i]), json_object_get(other, common[i])))
-			return false;
-	return is_equal(json_object_get(first_interface(record), "subnetwork"),
-		       json_object_get(first_interface(other), "subnetwork")) &&
+	return is_like_beside(record, other, own_of_record) &&
+	       is_like_beside(first_interface(record), first_interface(other), own_of_interface) &&
 	       !access_of(record) == !access_of(other);
 }
 
@@ -139,9 +159,7 @@ bool gcp_instance_is_like(const json_t *record, const json_t *other)
  */
 static const char *placement_of(const json_t *record)
 {
-	size_t i;
-	const json_t *policy;
-	json_array_foreach (json_object_get(record, "resourcePolicies"), i, policy) {
+	mod_foreach (policy, json_object_get(record, "resourcePolicies")) {
 		const char *url = json_string_value(policy);
 		if (url && g_str_has_prefix(gcp_last_of(url), GCP_MARK_PREFIX))
 			return gcp_last_of(url);
@@ -158,12 +176,18 @@ void gcp_instance_read(const json_t *record, const GcpDisk *disk, GcpSeen *seen)
 	g_autofree char *type = gcp_instance_type(record);
 	*seen = (GcpSeen){0};
 	json_t *labels = gcp_marks_read(json_object_get(record, "labels"), &seen->marks);
-	seen->attributes = json_pack("{s:s, s:s, s:o, s:s, s:s, s:s, s:s, s:s, s:s}",
+	const json_t *shielded = json_object_get(record, "shieldedInstanceConfig");
+	seen->attributes = json_pack("{s:s, s:s, s:o, s:s, s:s, s:s, s:s, s:s, s:s, s:b}",
 		"instance_type", type, "zone", zone, "labels", labels, "market",
 		market_of(scheduling), "reservation", reservation_of(record), "host_maintenance",
 		*maintenance ? maintenance : "MIGRATE", "instance_state",
 		settled_state(mod_str(record, "status")), "service_account",
-		mod_str(account, "email"), "resource_policy", placement_of(record));
+		mod_str(account, "email"), "resource_policy", placement_of(record), "secure_boot",
+		json_is_true(json_object_get(shielded, "enableSecureBoot")));
+	json_int_t threads =
+		mod_int(json_object_get(record, "advancedMachineFeatures"), "threadsPerCore");
+	if (threads)
+		json_object_set_new(seen->attributes, "threads_per_core", json_integer(threads));
 	gcp_lease_read(json_object_get(record, "labels"), seen->attributes);
 	gcp_instance_read_own(record, seen);
 	read_network(record, seen->marks.lineage ? seen->marks.lineage : "", seen->attributes);
@@ -174,9 +198,7 @@ void gcp_instance_read(const json_t *record, const GcpDisk *disk, GcpSeen *seen)
 
 const char *gcp_instance_disk(const json_t *record)
 {
-	size_t i;
-	const json_t *disk;
-	json_array_foreach (json_object_get(record, "disks"), i, disk)
+	mod_foreach (disk, json_object_get(record, "disks"))
 		if (json_is_true(json_object_get(disk, "boot")))
 			return gcp_path_of(mod_str(disk, "source"));
 	return "";
@@ -194,7 +216,5 @@ void gcp_instance_readiness(const json_t *record, ModFailure *failure)
 		mod_failure_set(failure, RGP_CLASS_TRANSIENT, NULL, "it is %s", status);
 	else if (!is_one_of(status, working))
 		mod_failure_set(failure, RGP_CLASS_GONE, NULL, "the instance is %s%s", status,
-			is_spot(json_object_get(record, "scheduling"))
-				? ": it was stopped or preempted"
-				: "");
+			gcp_instance_is_spot(record) ? ": it was stopped or preempted" : "");
 }

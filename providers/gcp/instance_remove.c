@@ -61,9 +61,10 @@ static rgp_status failed_of(
 	json_t *operations = json_object_get(by_zone, zone);
 	rgp_status status = RGP_OK;
 	if (!operations) {
+		g_autofree char *place = g_strconcat("zones/", zone, NULL);
 		operations = json_object();
 		json_object_set_new(by_zone, zone, operations);
-		status = gcp_operations_list(call, zone,
+		status = gcp_operations_list(call, place,
 			"(operationType = \"delete\") (httpErrorStatusCode > 399)",
 			gcp_operations_by_name, operations);
 	}
@@ -75,9 +76,7 @@ static rgp_status look_at_deleted(const GcpCall *call, const json_t *items)
 {
 	json_auto_t *records = json_object(), *by_zone = json_object();
 	rgp_status status = gcp_instance_listed(call, items, records);
-	size_t i;
-	const json_t *item;
-	json_array_foreach (items, i, item) {
+	mod_foreach (item, items) {
 		const json_t *record = json_object_get(records, mod_str(item, "id"));
 		const json_t *operation = NULL;
 		if (status == RGP_OK && (!record || strcmp(mod_str(record, "status"), "STOPPING")))
@@ -105,9 +104,7 @@ rgp_status gcp_instance_remove(const GcpCall *call, const GcpKind *kind, const j
 {
 	json_auto_t *begun = json_array(), *fresh = json_array();
 	rgp_status status = gcp_project(call) ? RGP_OK : RGP_FAIL;
-	size_t i;
-	json_t *item;
-	json_array_foreach (mod_unconst(items), i, item)
+	mod_foreach (item, items)
 		json_array_append(
 			g_str_has_prefix(mod_str(item, "operation"), DELETING) ? begun : fresh,
 			item);

@@ -11,8 +11,7 @@
 typedef struct {
 	const GcpCall *call;
 	const char *collection; /* "instances" */
-	/* `scope`: "zones/us-central1-a" */
-	rgp_status (*list)(void *data, const char *scope, const json_t *list);
+	GcpZoneSink list;
 	void *data;
 } Pages;
 
@@ -34,17 +33,13 @@ static rgp_status unreachable(const GcpCall *call, const char *zone)
 static rgp_status on_page(void *data, const json_t *body)
 {
 	const Pages *pages = data;
-	const char *scope;
-	json_t *part;
-	size_t i;
-	const json_t *missing;
-	json_array_foreach (json_object_get(body, "unreachables"), i, missing) {
+	mod_foreach (missing, json_object_get(body, "unreachables")) {
 		const char *zone =
 			gcp_last_of(json_string_value(missing) ? json_string_value(missing) : "");
 		if (is_of_region(pages->call, zone))
 			return unreachable(pages->call, zone);
 	}
-	json_object_foreach (json_object_get(body, "items"), scope, part) {
+	mod_foreach_member (scope, part, json_object_get(body, "items")) {
 		const char *zone = gcp_last_of(scope);
 		const char *warning = mod_str(json_object_get(part, "warning"), "code");
 		const json_t *list = json_object_get(part, pages->collection);
@@ -63,7 +58,6 @@ static rgp_status on_page(void *data, const json_t *body)
 
 static rgp_status list_all(const Pages *pages, const char *fields, const char *filter)
 {
-	static const ModRestPaging paging = {"/nextPageToken", "pageToken"};
 	const GcpCall *call = pages->call;
 	const char *project = gcp_project(call), *collection = pages->collection;
 	g_autofree char *escaped = gcp_escape(filter);
@@ -78,8 +72,14 @@ static rgp_status list_all(const Pages *pages, const char *fields, const char *f
 			project, collection, escaped, collection, fields);
 	ModRestRequest request = gcp_get(call, what, url);
 	request.elided = LINK;
-	return mod_rest_pages(&call->talk, &call->inst->rest, &request, &paging, on_page,
-		(void *)(uintptr_t)pages);
+	return gcp_pages(call, &request, on_page, (void *)(uintptr_t)pages);
+}
+
+rgp_status gcp_list_zones(const GcpCall *call, const char *collection, const char *fields,
+	const char *filter, GcpZoneSink list, void *data)
+{
+	const Pages pages = {call, collection, list, data};
+	return list_all(&pages, fields, filter);
 }
 
 /* ---- disks */
@@ -146,9 +146,7 @@ static void keep_disk(Scan *scan, char *place, const json_t *record)
 
 static rgp_status on_disks(void *data, const char *scope, const json_t *list)
 {
-	size_t i;
-	const json_t *disk;
-	json_array_foreach (list, i, disk)
+	mod_foreach (disk, list)
 		keep_disk(data, g_strconcat(scope, "/disks/", mod_str(disk, "name"), NULL), disk);
 	return RGP_OK;
 }
@@ -195,12 +193,10 @@ static rgp_status on_instances(void *data, const char *scope, const json_t *list
 {
 	Scan *scan = data;
 	json_auto_t *zone = json_string(scope);
-	size_t i;
-	json_t *record;
 	const Pages disks = {scan->call, "disks", on_disks, scan};
 	rgp_status status = scan->has_disks ? RGP_OK : list_all(&disks, DISK_FIELDS, scan->filter);
 	scan->has_disks = true;
-	json_array_foreach (mod_unconst(list), i, record) {
+	mod_foreach (record, list) {
 		if (status != RGP_OK)
 			break;
 		json_object_set(record, "zone", zone);
@@ -235,7 +231,8 @@ static rgp_status show_others(Scan *scan)
 rgp_status gcp_instance_scan(const GcpCall *call, const GcpKind *kind, const char *mark,
 	const char *value, GcpSink sink, void *data)
 {
-	g_autofree char *filter = g_strdup_printf("labels." GCP_MARK_PREFIX "%s=%s", mark, value);
+	g_autofree char *filter =
+		g_strdup_printf("labels." GCP_MARK_PREFIX "%s=\"%s\"", mark, value);
 	g_auto(Scan) scan = scan_new(call, filter, sink, data);
 	const Pages pages = {call, "instances", on_instances, &scan};
 	rgp_status status = list_all(&pages, GCP_INSTANCE_LISTED, filter);
@@ -248,9 +245,7 @@ rgp_status gcp_instance_look(
 	json_auto_t *found = json_object();
 	g_auto(Scan) scan = scan_new(call, NULL, sink, data);
 	rgp_status status = gcp_instance_get(call, ids, found);
-	const char *id;
-	json_t *record;
-	json_object_foreach (found, id, record)
+	mod_foreach_member (id, record, found)
 		show_or_keep(&scan, record);
 	return status == RGP_OK ? show_others(&scan) : status;
 }

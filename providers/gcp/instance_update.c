@@ -298,24 +298,32 @@ static json_t *result_of(const json_t *fresh)
 	return *fingerprint ? json_pack("{s:s}", FINGERPRINT, fingerprint) : NULL;
 }
 
-/* One that is being stopped cannot be changed: it is changed when it has stopped. */
-static rgp_status give_stopping(
-	const GcpCall *call, const json_t *items, const json_t *records, json_t *others)
+/* One that another operation changes is changed after it, and one that is being stopped when it has
+ * stopped. */
+static void set_busy(
+	const json_t *item, const json_t *record, const json_t *running, ModFailure *failure)
+{
+	const json_t *operation = json_object_get(running, gcp_last_of(mod_str(item, "id")));
+	if (operation)
+		mod_failure_set(failure, RGP_CLASS_TRANSIENT, NULL,
+			"%s, operation %s, has not ended", mod_str(operation, "operationType"),
+			mod_str(operation, "name"));
+	else if (mod_is_changed(item, "instance_state") && gcp_instance_is_stopping(record))
+		mod_failure_set(
+			failure, RGP_CLASS_TRANSIENT, NULL, "it is %s", mod_str(record, "status"));
+}
+
+static rgp_status give_busy(const GcpCall *call, const json_t *items, const json_t *records,
+	const json_t *running, json_t *others)
 {
 	rgp_status status = RGP_OK;
-	size_t i;
-	json_t *item;
-	json_array_foreach (mod_unconst(items), i, item) {
+	mod_foreach (item, items) {
 		const char *address = mod_str(item, "address"), *id = mod_str(item, "id");
-		const json_t *record = json_object_get(records, id);
-		if (!mod_is_changed(item, "instance_state") || !gcp_instance_is_stopping(record)) {
-			json_array_append(others, item);
-			continue;
-		}
 		ModFailure failure = {0};
-		mod_failure_set(
-			&failure, RGP_CLASS_TRANSIENT, NULL, "it is %s", mod_str(record, "status"));
-		if (status == RGP_OK)
+		set_busy(item, json_object_get(records, id), running, &failure);
+		if (failure.class_ == RGP_CLASS_OK)
+			json_array_append(others, item);
+		else if (status == RGP_OK)
 			status = mod_give_pending(&call->talk, address, id, &failure);
 		mod_failure_clear(&failure);
 	}
@@ -366,9 +374,12 @@ static rgp_status change_all(const GcpCall *call, const json_t *items, json_t *r
 
 rgp_status gcp_instance_update(const GcpCall *call, const GcpKind *kind, const json_t *items)
 {
-	json_auto_t *records = json_object(), *others = json_array();
-	rgp_status status = read_records(call, items, records);
+	json_auto_t *records = json_object(), *others = json_array(), *running = json_object();
+	rgp_status status =
+		gcp_instance_running(call, items, running, NULL); /* before what they change */
 	if (status == RGP_OK)
-		status = give_stopping(call, items, records, others);
+		status = read_records(call, items, records);
+	if (status == RGP_OK)
+		status = give_busy(call, items, records, running, others);
 	return status == RGP_OK ? change_all(call, others, records) : status;
 }

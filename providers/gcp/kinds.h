@@ -62,8 +62,6 @@ rgp_status gcp_named_remove(const GcpCall *call, const GcpKind *kind, const json
 #define GCP_NAMED                                                                                  \
 	.scan = gcp_named_scan, .look = gcp_named_look, .create = gcp_named_create,                \
 	.update = gcp_named_update, .remove = gcp_named_remove
-/* "projects/p/regions/r/addresses", or with "/NAME". g_free; NULL after a diagnostic. */
-char *gcp_named_url(const GcpCall *call, const GcpKind *kind, const char *name);
 
 /* The calls, for any kind (observe.c). */
 rgp_status gcp_list(const GcpCall *call, const ModKind *kind, const json_t *input);
@@ -71,6 +69,7 @@ rgp_status gcp_find(const GcpCall *call, const ModKind *kind, const json_t *inpu
 rgp_status gcp_ready(const GcpCall *call, const ModKind *kind, const json_t *input);
 rgp_status gcp_reveal(const GcpCall *call, const ModKind *kind, const json_t *input);
 rgp_status gcp_console(const GcpCall *call, const ModKind *kind, const json_t *input);
+rgp_status gcp_changing(const GcpCall *call, const ModKind *kind, const json_t *input);
 rgp_status gcp_resolve(const GcpCall *call, const json_t *input);
 rgp_status gcp_lower(const GcpCall *call, const json_t *input);
 rgp_status gcp_preflight(const GcpCall *call, const json_t *input);

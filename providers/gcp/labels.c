@@ -11,9 +11,7 @@ json_t *gcp_labels_merged(const char *kind, const json_t *item, const json_t *th
 		const json_t *wanted =
 			json_object_get(json_object_get(item, "attributes"), "labels");
 		const json_t *prior = json_object_get(json_object_get(item, "recorded"), "labels");
-		const char *key;
-		json_t *value;
-		json_object_foreach (mod_unconst(prior), key, value)
+		mod_foreach_member (key, value, prior)
 			if (!json_object_get(wanted, key))
 				json_object_del(labels, key);
 		json_object_update(labels, mod_unconst(wanted));

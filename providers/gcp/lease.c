@@ -40,9 +40,7 @@ rgp_status gcp_lease_read_metadata(const GcpCall *call, const json_t *items, jso
 {
 	g_autoptr(GPtrArray) urls = g_ptr_array_new_with_free_func(g_free);
 	g_autoptr(GPtrArray) owners = g_ptr_array_new();
-	size_t i;
-	const json_t *item;
-	json_array_foreach (mod_unconst(items), i, item) {
+	mod_foreach (item, mod_unconst(items)) {
 		json_t *record = json_object_get(records, mod_str(item, "id"));
 		if (!mod_is_release(item) || !record)
 			continue;
@@ -60,10 +58,9 @@ rgp_status gcp_lease_read_metadata(const GcpCall *call, const json_t *items, jso
 
 json_t *gcp_lease_removed(const json_t *record)
 {
-	json_t *metadata = json_object_get(record, "metadata"), *entry;
+	json_t *metadata = json_object_get(record, "metadata");
 	json_auto_t *left = json_array();
-	size_t i;
-	json_array_foreach (json_object_get(metadata, "items"), i, entry)
+	mod_foreach (entry, json_object_get(metadata, "items"))
 		if (!g_str_equal(mod_str(entry, "key"), GCP_LEASE))
 			json_array_append(left, entry);
 	return json_array_size(left) == json_array_size(json_object_get(metadata, "items"))

@@ -40,14 +40,8 @@ static void add_firewall(Lowering *lowering)
 	json_object_set_new(closed, "target_tags", json_pack("[s]", GCP_OWN_TAG));
 	json_object_set_new(nodes, "source_tags", json_pack("[s]", GCP_OWN_TAG));
 	json_object_set_new(nodes, "target_tags", json_pack("[s]", GCP_OWN_TAG));
-	mod_lower_add(&lowering->shared, &(ModWanted){.kind = GCP_FIREWALL,
-						 .name = "closed",
-						 .origin = "/provider",
-						 .attributes = closed});
-	mod_lower_add(&lowering->shared, &(ModWanted){.kind = GCP_FIREWALL,
-						 .name = "nodes",
-						 .origin = "/provider",
-						 .attributes = nodes});
+	mod_lower_add(&lowering->shared, GCP_FIREWALL, "closed", "/provider", closed);
+	mod_lower_add(&lowering->shared, GCP_FIREWALL, "nodes", "/provider", nodes);
 }
 
 static json_t *network_tags(const Lowering *lowering)
@@ -61,10 +55,9 @@ static json_t *network_tags(const Lowering *lowering)
 
 /* ---- nodes */
 
-static void check_attached(
-	Lowering *lowering, const json_t *node, const GcpMachine *machine, const GcpSeries *series)
+static void check_attached(Lowering *lowering, const json_t *node, const GcpMachine *machine)
 {
-	int most = gcp_series_vcpus(series, machine->count), vcpus = gcp_machine_vcpus(machine);
+	int most = gcp_most_vcpus(lowering->series, machine), vcpus = gcp_machine_vcpus(machine);
 	if (!most)
 		mod_lower_refuse(&lowering->shared, node, "",
 			"choose another number of GPUs per node",
@@ -74,6 +67,38 @@ static void check_attached(
 		mod_lower_refuse(&lowering->shared, node, "", "choose a smaller host",
 			"a host with %d of %s has at most %d vCPUs, and %s has %d", machine->count,
 			machine->accelerator, most, machine->type, vcpus);
+}
+
+/* What resolve found about the image of the node; NULL: nothing is known of this one. */
+static const json_t *features_of(const Lowering *lowering, const json_t *node)
+{
+	const json_t *facts = json_object_get(lowering->shared.fitted, "facts");
+	const json_t *image = json_object_get(node, "image");
+	const json_t *known =
+		json_object_get(json_object_get(facts, "images"), mod_str(image, "key"));
+	return g_str_equal(mod_str(known, "id"), mod_str(image, "id"))
+		       ? json_object_get(known, "features")
+		       : NULL;
+}
+
+/* Series that have no other interface get it whatever is known of the image: Compute Engine would
+ * choose it too. */
+static const char *nic_of(Lowering *lowering, const json_t *node, const GcpMachine *machine)
+{
+	const json_t *features = features_of(lowering, node);
+	bool supported = mod_has_text(features, GCP_GVNIC);
+	GcpSeries series;
+	if (!gcp_series_find(lowering->series, machine, &series) || !*series.nic)
+		return NULL;
+	if (!g_str_equal(series.nic, "required"))
+		return supported ? GCP_GVNIC : NULL;
+	if (features && !supported)
+		mod_lower_refuse(&lowering->shared, node, "",
+			"choose an image with the guest OS feature GVNIC, or a machine of another "
+			"series",
+			"%s has only gVNIC network interfaces, which image %s does not support",
+			machine->type, gcp_last_of(mod_str(json_object_get(node, "image"), "id")));
+	return GCP_GVNIC;
 }
 
 static void check_machine(Lowering *lowering, const json_t *node, const GcpMachine *machine)
@@ -94,7 +119,7 @@ static void check_machine(Lowering *lowering, const json_t *node, const GcpMachi
 			"%s does not boot from %s disks: it takes %s", machine->type, disk,
 			series.disks);
 	if (machine->accelerator)
-		check_attached(lowering, node, machine, &series);
+		check_attached(lowering, node, machine);
 	if (*mod_str(json_object_get(node, "network"), "placement") && !series.is_compact)
 		mod_lower_refuse(&lowering->shared, node, "/network/placement",
 			"remove `placement`, or choose a machine of another series",
@@ -127,80 +152,52 @@ static json_t *instance_attributes(Lowering *lowering, const json_t *node)
 	gcp_machine_parse(mod_str(offer, "instance_type"), &machine);
 	check_machine(lowering, node, &machine);
 	const char *reservation = mod_str(offer, "reservation");
-	bool terminates = spot || gcp_machine_has_gpus(lowering->series, &machine);
+	bool terminates = spot || mod_int(offer, "gpus") > 0 ||
+			  gcp_machine_has_gpus(lowering->series, &machine);
+	g_autofree char *type = gcp_machine_name(&machine);
 	json_t *attributes = json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:b, s:o, s:o}",
-		"instance_type", mod_str(offer, "instance_type"), "image",
-		mod_str(json_object_get(node, "image"), "id"), "zone", mod_str(offer, "zone"),
-		"subnetwork", network_of(lowering, "subnetwork"), "market",
-		market_of(lowering, offer, &machine), "host_maintenance",
+		"instance_type", type, "image", mod_str(json_object_get(node, "image"), "id"),
+		"zone", mod_str(offer, "zone"), "subnetwork", network_of(lowering, "subnetwork"),
+		"market", market_of(lowering, offer, &machine), "host_maintenance",
 		terminates ? "TERMINATE" : "MIGRATE", "instance_state", "running", "public_ip",
 		json_is_true(json_object_get(network, "public_ip")), "network_tags",
 		network_tags(lowering), "labels", mod_lower_labels(&lowering->shared));
 	mod_lower_disk(node, attributes);
+	const char *nic = nic_of(lowering, node, &machine);
+	if (nic)
+		json_object_set_new(attributes, "nic_type", json_string(nic));
 	if (*reservation)
 		json_object_set_new(attributes, "reservation", json_string(reservation));
 	if (mod_lower_setting(&lowering->shared, "service_account"))
 		json_object_set(attributes, "service_account",
 			mod_unconst(mod_lower_setting(&lowering->shared, "service_account")));
+	if (json_is_true(mod_lower_setting(&lowering->shared, "secure_boot")))
+		json_object_set_new(attributes, "secure_boot", json_true());
+	json_t *threads = json_object_get(json_object_get(node, "config"), "threads_per_core");
+	if (threads)
+		json_object_set(attributes, "threads_per_core", threads);
 	mod_lower_user_data(&lowering->shared, node, attributes);
 	if (*mod_str(node, "expires"))
 		json_object_set(attributes, "expires", json_object_get(node, "expires"));
 	return attributes;
 }
 
-static void add_head(Lowering *lowering, const json_t *node)
+static void add_node(Lowering *lowering, const json_t *node)
 {
-	const ModWanted address = {
-		.kind = GCP_ADDRESS,
-		.name = "head",
-		.origin = mod_str(node, "origin"),
-		.attributes =
+	ModLowering *shared = &lowering->shared;
+	json_t *attributes = instance_attributes(lowering, node);
+	if (g_str_equal(mod_str(node, "role"), "head")) {
+		json_object_set_new(
+			attributes, "private_ip", mod_lower_ref(GCP_HEAD_ADDRESS, "address"));
+		mod_lower_add(shared, GCP_ADDRESS, "head", mod_str(node, "origin"),
 			json_pack("{s:s, s:o}", "subnetwork", network_of(lowering, "subnetwork"),
-				"labels", mod_lower_labels(&lowering->shared)),
-	};
-	const ModWanted head = {
-		.kind = GCP_INSTANCE,
-		.name = "head",
-		.origin = mod_str(node, "origin"),
-		.group = "head",
-		.attributes = instance_attributes(lowering, node),
-	};
-	json_object_set_new(
-		head.attributes, "private_ip", mod_lower_ref(GCP_HEAD_ADDRESS, "address"));
-	mod_lower_add(&lowering->shared, &address);
-	mod_lower_add(&lowering->shared, &head);
-}
-
-/* One policy per pool, however many groups of equal nodes the pool has. */
-static void add_placement(Lowering *lowering, const json_t *node, json_t *attributes)
-{
-	const char *pool = mod_str(node, "pool");
-	if (!*mod_str(json_object_get(node, "network"), "placement"))
-		return;
-	g_autofree char *address = g_strconcat(GCP_POLICY ".", pool, NULL);
-	g_autofree char *origin = g_strconcat(mod_str(node, "origin"), "/network", NULL);
-	json_object_set_new(attributes, "resource_policy", mod_lower_ref(address, "policy_name"));
-	if (mod_lower_has(&lowering->shared, address))
-		return;
-	mod_lower_add(&lowering->shared,
-		&(ModWanted){.kind = GCP_POLICY,
-			.name = pool,
-			.origin = origin,
-			.attributes = json_pack("{s:s}", "collocation", "COLLOCATED")});
-}
-
-static void add_workers(Lowering *lowering, const json_t *node)
-{
-	const ModWanted wanted = {
-		.kind = GCP_INSTANCE,
-		.name = mod_str(node, "pool"),
-		.origin = mod_str(node, "origin"),
-		.group = mod_str(node, "pool"),
-		.indexes = json_object_get(node, "indexes"),
-		.attributes = instance_attributes(lowering, node),
-	};
-	add_placement(lowering, node, wanted.attributes);
-	mod_lower_add(&lowering->shared, &wanted);
+				"labels", mod_lower_labels(shared)));
+	} else {
+		mod_lower_place(shared, node, attributes,
+			&(ModPlacement){GCP_POLICY, "policy_name", "resource_policy",
+				json_pack("{s:s}", "collocation", "COLLOCATED")});
+	}
+	mod_lower_add_node(shared, node, attributes);
 }
 
 rgp_status gcp_lower(const GcpCall *call, const json_t *input)
@@ -216,17 +213,11 @@ rgp_status gcp_lower(const GcpCall *call, const json_t *input)
 			.head_attribute = "address"},
 		.series = series,
 	};
-	size_t i;
-	const json_t *node;
 	if (has_firewall(&lowering)) {
 		lowering.shared.first = rules;
 		add_firewall(&lowering);
 	}
-	json_array_foreach (json_object_get(input, "nodes"), i, node) {
-		if (g_str_equal(mod_str(node, "role"), "head"))
-			add_head(&lowering, node);
-		else
-			add_workers(&lowering, node);
-	}
+	mod_foreach (node, json_object_get(input, "nodes"))
+		add_node(&lowering, node);
 	return mod_lower_give(&lowering.shared);
 }

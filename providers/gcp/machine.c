@@ -2,11 +2,14 @@
 #include <string.h>
 #include "gcp/data.h"
 
+#define CUSTOM "custom-"
+
 struct GcpSeriesTable {
-	GPtrArray *rows; /* GStrv */
+	GPtrArray *rows, *attached; /* GStrv */
 };
 
-enum { SERIES, GPUS, MARKETS, DISKS, MOST_VCPUS, COMPACT, FIELDS };
+enum { SERIES, GPUS, MARKETS, DISKS, COMPACT, NIC };
+enum { A_NAME, A_MODEL, A_FAMILIES, A_GPUS, A_VCPUS };
 
 void gcp_machine_clear(GcpMachine *machine)
 {
@@ -18,7 +21,10 @@ void gcp_machine_clear(GcpMachine *machine)
 void gcp_machine_parse(const char *name, GcpMachine *machine)
 {
 	g_auto(GStrv) halves = g_strsplit(name, "+", 2);
-	*machine = (GcpMachine){.type = g_strdup(halves[0] ? halves[0] : "")};
+	const char *type = halves[0] ? halves[0] : "";
+	if (g_str_has_prefix(type, "n1-" CUSTOM))
+		type += strlen("n1-");
+	*machine = (GcpMachine){.type = g_strdup(type)};
 	if (!halves[0] || !halves[1])
 		return;
 	g_auto(GStrv) parts = g_strsplit(halves[1], ":", 2);
@@ -26,19 +32,36 @@ void gcp_machine_parse(const char *name, GcpMachine *machine)
 	machine->count = parts[1] ? (int)g_ascii_strtoll(parts[1], NULL, 10) : 1;
 }
 
+char *gcp_machine_name(const GcpMachine *machine)
+{
+	return machine->accelerator ? g_strdup_printf("%s+%s:%d", machine->type,
+					      machine->accelerator, machine->count)
+				    : g_strdup(machine->type);
+}
+
+static const char *custom_part(const GcpMachine *machine)
+{
+	const char *part = strstr(machine->type, CUSTOM);
+	return part && (part == machine->type || part[-1] == '-') ? part : NULL;
+}
+
+bool gcp_machine_is_custom(const GcpMachine *machine)
+{
+	return custom_part(machine) != NULL;
+}
+
 GcpSeriesTable *gcp_series_open(void)
 {
 	GcpSeriesTable *table = g_new0(GcpSeriesTable, 1);
-	table->rows = g_ptr_array_new_with_free_func((GDestroyNotify)g_strfreev);
-	g_auto(GStrv) lines = g_strsplit(gcp_data_find("machine_series.csv")->data, "\n", -1);
-	for (size_t i = 1; lines[0] && lines[i] && *lines[i]; i++)
-		g_ptr_array_add(table->rows, g_strsplit(lines[i], ",", FIELDS + 1));
+	table->rows = mod_rows(gcp_data_find("machine_series.csv")->data, NIC + 1, -1);
+	table->attached = mod_rows(gcp_data_find("attached_gpus.csv")->data, A_VCPUS + 1, -1);
 	return table;
 }
 
 void gcp_series_close(GcpSeriesTable *table)
 {
 	g_ptr_array_unref(table->rows);
+	g_ptr_array_unref(table->attached);
 	g_free(table);
 }
 
@@ -48,18 +71,20 @@ static bool is_of_series(const GcpMachine *machine, const char *series)
 {
 	g_auto(GStrv) halves = g_strsplit(series, "+", 2);
 	size_t length = strlen(halves[0]);
-	return g_str_has_prefix(machine->type, halves[0]) && strchr("-", machine->type[length]) &&
-	       !g_strcmp0(halves[1], machine->accelerator);
+	bool named = g_str_has_prefix(machine->type, CUSTOM)
+			     ? g_str_equal(halves[0], "n1")
+			     : g_str_has_prefix(machine->type, halves[0]) &&
+				       strchr("-", machine->type[length]);
+	return named && !g_strcmp0(halves[1], machine->accelerator);
 }
 
 bool gcp_series_find(const GcpSeriesTable *table, const GcpMachine *machine, GcpSeries *series)
 {
-	for (guint i = 0; i < table->rows->len; i++) {
-		char **fields = table->rows->pdata[i];
-		if (g_strv_length(fields) <= COMPACT || !is_of_series(machine, fields[SERIES]))
+	mod_ptr_foreach (ModField, fields, table->rows) {
+		if (!is_of_series(machine, fields[SERIES]))
 			continue;
 		*series = (GcpSeries){fields[SERIES], fields[GPUS], fields[MARKETS], fields[DISKS],
-			fields[MOST_VCPUS], g_str_equal(fields[COMPACT], "yes")};
+			g_str_equal(fields[COMPACT], "yes"), fields[NIC]};
 		return true;
 	}
 	return false;
@@ -71,20 +96,19 @@ bool gcp_has_word(const char *list, const char *word)
 	return g_strv_contains((const char *const *)words, word);
 }
 
-int gcp_series_vcpus(const GcpSeries *series, int count)
+int gcp_most_vcpus(const GcpSeriesTable *table, const GcpMachine *machine)
 {
-	g_auto(GStrv) words = g_strsplit(series->most_vcpus, " ", -1);
-	for (char **word = words; *word; word++) {
-		const char *colon = strchr(*word, ':');
-		if (colon && g_ascii_strtoll(*word, NULL, 10) == count)
-			return (int)g_ascii_strtoll(colon + 1, NULL, 10);
-	}
+	mod_ptr_foreach (ModField, fields, table->attached)
+		if (!g_strcmp0(fields[A_NAME], machine->accelerator) &&
+			g_ascii_strtoll(fields[A_GPUS], NULL, 10) == machine->count)
+			return (int)g_ascii_strtoll(fields[A_VCPUS], NULL, 10);
 	return 0;
 }
 
 int gcp_machine_vcpus(const GcpMachine *machine)
 {
-	const char *dash = strrchr(machine->type, '-');
+	const char *custom = custom_part(machine);
+	const char *dash = custom ? strchr(custom, '-') : strrchr(machine->type, '-');
 	return dash ? (int)g_ascii_strtoll(dash + 1, NULL, 10) : 0;
 }
 

@@ -16,9 +16,7 @@ char *gcp_node_tag(const char *lineage)
 static json_t *tags_replaced(const json_t *tags, const char *from, const char *to)
 {
 	json_t *list = json_array();
-	size_t i;
-	const json_t *tag;
-	json_array_foreach (tags, i, tag) {
+	mod_foreach (tag, tags) {
 		const char *text = json_string_value(tag);
 		json_array_append_new(
 			list, json_string(text && g_str_equal(text, from) ? to : text));
@@ -96,9 +94,7 @@ json_t *gcp_marks_labels(const json_t *input)
 static char *marks_as_text(const json_t *labels)
 {
 	GString *text = g_string_new(TEXT_PREFIX);
-	const char *key;
-	json_t *value;
-	json_object_foreach (mod_unconst(labels), key, value)
+	mod_foreach_member (key, value, labels)
 		g_string_append_printf(
 			text, " %s=%s", key + strlen(GCP_MARK_PREFIX), json_string_value(value));
 	return g_string_free(text, FALSE);

@@ -3,12 +3,18 @@
 #include <string.h>
 #include "gcp/kinds.h"
 
-char *gcp_named_url(const GcpCall *call, const GcpKind *kind, const char *name)
+static char *place_of(const GcpCall *call, const GcpKind *kind)
+{
+	return kind->global ? g_strdup("global")
+			    : g_strconcat("regions/", call->inst->region, NULL);
+}
+
+/* "projects/p/regions/r/addresses", or with "/NAME". g_free; NULL after a diagnostic. */
+static char *named_url(const GcpCall *call, const GcpKind *kind, const char *name)
 {
 	const char *project = gcp_project(call);
 	g_autofree char *escaped = name ? gcp_escape(name) : g_strdup("");
-	g_autofree char *place = kind->global ? g_strdup("global")
-					      : g_strconcat("regions/", call->inst->region, NULL);
+	g_autofree char *place = place_of(call, kind);
 	return project ? g_strdup_printf("projects/%s/%s/%s%s%s", project, place, kind->methods,
 				 name ? "/" : "", escaped)
 		       : NULL;
@@ -50,9 +56,7 @@ static bool is_wanted(const Scan *scan, const ModMarks *marks)
 static rgp_status on_page(void *data, const json_t *body)
 {
 	const Scan *scan = data;
-	size_t i;
-	const json_t *record;
-	json_array_foreach (json_object_get(body, "items"), i, record) {
+	mod_foreach (record, json_object_get(body, "items")) {
 		g_auto(GcpSeen) seen = {0};
 		named_read(scan->kind, record, &seen);
 		if (is_wanted(scan, &seen.marks))
@@ -64,11 +68,11 @@ static rgp_status on_page(void *data, const json_t *body)
 rgp_status gcp_named_scan(const GcpCall *call, const GcpKind *kind, const char *mark,
 	const char *value, GcpSink sink, void *data)
 {
-	static const ModRestPaging paging = {"/nextPageToken", "pageToken"};
 	g_autofree char *filter =
-		kind->described ? g_strdup("name eq \"raygpu-.*\"")
-				: g_strdup_printf("labels." GCP_MARK_PREFIX "%s=%s", mark, value);
-	g_autofree char *escaped = gcp_escape(filter), *base = gcp_named_url(call, kind, NULL);
+		kind->described
+			? g_strdup("name eq \"raygpu-.*\"")
+			: g_strdup_printf("labels." GCP_MARK_PREFIX "%s=\"%s\"", mark, value);
+	g_autofree char *escaped = gcp_escape(filter), *base = named_url(call, kind, NULL);
 	if (!base)
 		return RGP_FAIL;
 	g_autofree char *url =
@@ -77,14 +81,14 @@ rgp_status gcp_named_scan(const GcpCall *call, const GcpKind *kind, const char *
 	g_autofree char *what = method_of(kind, "list");
 	const ModRestRequest request = gcp_get(call, what, url);
 	Scan scan = {call, kind, mark, value, sink, data};
-	return mod_rest_pages(&call->talk, &call->inst->rest, &request, &paging, on_page, &scan);
+	return gcp_pages(call, &request, on_page, &scan);
 }
 
 /* One record; NULL with RGP_OK: there is none. */
 static rgp_status get_one(
 	const GcpCall *call, const GcpKind *kind, const char *name, json_t **record)
 {
-	g_autofree char *url = gcp_named_url(call, kind, name), *what = method_of(kind, "get");
+	g_autofree char *url = named_url(call, kind, name), *what = method_of(kind, "get");
 	g_auto(ModRestAnswer) answer = {0};
 	*record = NULL;
 	if (!url)
@@ -161,7 +165,7 @@ static rgp_status settle(const GcpCall *call, const GcpKind *kind, const json_t 
 rgp_status gcp_named_create(const GcpCall *call, const GcpKind *kind, const json_t *input)
 {
 	const json_t *item = json_array_get(json_object_get(input, "items"), 0);
-	g_autofree char *name = gcp_name_of(input, item), *base = gcp_named_url(call, kind, NULL);
+	g_autofree char *name = gcp_name_of(input, item), *base = named_url(call, kind, NULL);
 	g_autofree char *id = gcp_request_id(mod_str(input, "token"), "insert");
 	g_autofree char *what = method_of(kind, "insert");
 	if (!base)
@@ -186,7 +190,7 @@ static rgp_status send_change(const GcpCall *call, const GcpKind *kind, const ch
 	const json_t *body, ModFailure *failure)
 {
 	bool patches = g_str_equal(kind->change_verb, "patch");
-	g_autofree char *base = gcp_named_url(call, kind, id);
+	g_autofree char *base = named_url(call, kind, id);
 	g_autofree char *url =
 		g_strconcat(base, patches ? "" : "/", patches ? "" : kind->change_verb, NULL);
 	g_autofree char *what = method_of(kind, kind->change_verb);
@@ -218,11 +222,27 @@ static rgp_status change(
 	}
 }
 
-static rgp_status update_one(const GcpCall *call, const GcpKind *kind, const json_t *item)
+/* What still changes it, perhaps for a run that was interrupted, ends first; how, is seen from it.
+ */
+static rgp_status let_end(const GcpCall *call, const GcpKind *kind, const char *id,
+	const json_t *running, ModFailure *failure)
+{
+	g_autofree char *url = named_url(call, kind, id);
+	const json_t *operation = json_object_get(running, url);
+	rgp_status status = operation ? gcp_operation_wait(call, operation, failure) : RGP_OK;
+	if (!gcp_is_running(failure))
+		mod_failure_clear(failure);
+	return status;
+}
+
+static rgp_status update_one(
+	const GcpCall *call, const GcpKind *kind, const json_t *item, const json_t *running)
 {
 	const char *address = mod_str(item, "address"), *id = mod_str(item, "id");
 	ModFailure failure = {0};
-	rgp_status status = change(call, kind, item, &failure);
+	rgp_status status = let_end(call, kind, id, running, &failure);
+	if (status == RGP_OK && failure.class_ == RGP_CLASS_OK)
+		status = change(call, kind, item, &failure);
 	if (status == RGP_OK)
 		status = failure.class_ == RGP_CLASS_OK
 				 ? mod_give_item(&call->talk, address, "done", id, NULL)
@@ -233,12 +253,13 @@ static rgp_status update_one(const GcpCall *call, const GcpKind *kind, const jso
 
 rgp_status gcp_named_update(const GcpCall *call, const GcpKind *kind, const json_t *items)
 {
-	rgp_status status = RGP_OK;
-	size_t i;
-	const json_t *item;
-	json_array_foreach (items, i, item)
+	g_autofree char *place = place_of(call, kind);
+	json_auto_t *running = json_object();
+	rgp_status status =
+		gcp_project(call) ? gcp_operations_running(call, place, running, NULL) : RGP_FAIL;
+	mod_foreach (item, items)
 		if (status == RGP_OK)
-			status = update_one(call, kind, item);
+			status = update_one(call, kind, item, running);
 	return status;
 }
 
@@ -257,7 +278,7 @@ static rgp_status look_after(
 static rgp_status remove_one(const GcpCall *call, const GcpKind *kind, const json_t *item)
 {
 	const char *address = mod_str(item, "address"), *id = mod_str(item, "id");
-	g_autofree char *url = gcp_named_url(call, kind, id), *what = method_of(kind, "delete");
+	g_autofree char *url = named_url(call, kind, id), *what = method_of(kind, "delete");
 	if (!url)
 		return RGP_FAIL;
 	const ModRestRequest request = gcp_change(call, what, "DELETE", url, NULL);
@@ -280,9 +301,7 @@ static rgp_status remove_one(const GcpCall *call, const GcpKind *kind, const jso
 rgp_status gcp_named_remove(const GcpCall *call, const GcpKind *kind, const json_t *items)
 {
 	rgp_status status = RGP_OK;
-	size_t i;
-	const json_t *item;
-	json_array_foreach (items, i, item)
+	mod_foreach (item, items)
 		if (status == RGP_OK)
 			status = remove_one(call, kind, item);
 	return status;

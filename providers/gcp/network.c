@@ -41,7 +41,7 @@ GcpQuestion *gcp_network_ask(GcpAsking *asking)
 						     gcp_project(call), region, named),
 			"/provider/subnetwork");
 	g_autofree char *network = network_path(call), *project = project_of(network);
-	return gcp_ask(asking, "subnetworks.list",
+	return gcp_ask_list(asking, "subnetworks.list",
 		g_strdup_printf("projects/%s/regions/%s/subnetworks?maxResults=500"
 				"&fields=items(" FIELDS "),nextPageToken",
 			project, region),
@@ -59,10 +59,9 @@ static rgp_status choose(const GcpCall *call, const json_t *list, const json_t *
 {
 	g_autofree char *network = network_path(call);
 	g_autoptr(GString) names = g_string_new(NULL);
-	size_t i, count = 0;
-	const json_t *subnetwork;
+	size_t count = 0;
 	*chosen = NULL;
-	json_array_foreach (list, i, subnetwork) {
+	mod_foreach (subnetwork, list) {
 		if (strcmp(gcp_path_of(mod_str(subnetwork, "network")), network) ||
 			!is_for_nodes(subnetwork))
 			continue;

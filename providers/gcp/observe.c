@@ -62,9 +62,7 @@ static void on_seen(void *data, const GcpSeen *seen)
 static GPtrArray *missing_ids(const Pager *pager, const json_t *known)
 {
 	GPtrArray *missing = g_ptr_array_new();
-	size_t i;
-	const json_t *id;
-	json_array_foreach (known, i, id)
+	mod_foreach (id, known)
 		if (json_is_string(id) &&
 			!g_hash_table_contains(pager->seen, json_string_value(id)))
 			g_ptr_array_add(missing, (char *)(uintptr_t)json_string_value(id));
@@ -111,12 +109,11 @@ rgp_status gcp_find(const GcpCall *call, const ModKind *any, const json_t *input
 rgp_status gcp_ready(const GcpCall *call, const ModKind *any, const json_t *input)
 {
 	const GcpKind *kind = gcp_kind(any);
-	const json_t *items = json_object_get(input, "items"), *item;
+	const json_t *items = json_object_get(input, "items");
 	rgp_status status = RGP_OK;
-	size_t i;
 	if (kind->ready)
 		return kind->ready(call, kind, items);
-	json_array_foreach (items, i, item) /* its operation has ended */
+	mod_foreach (item, items) /* its operation has ended */
 		if (status == RGP_OK)
 			status = mod_give_item(&call->talk, mod_str(item, "address"), "done",
 				mod_str(item, "id"), NULL);
@@ -138,7 +135,8 @@ bool gcp_is_busy(const ModFailure *failure)
 
 bool gcp_is_stale(const ModFailure *failure)
 {
-	return has_code(failure, "conditionNotMet", "CONDITION_NOT_MET");
+	return failure->class_ == RGP_CLASS_CONFLICT &&
+	       has_code(failure, "conditionNotMet", "CONDITION_NOT_MET");
 }
 
 bool gcp_is_taken(const ModFailure *failure)

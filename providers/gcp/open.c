@@ -2,12 +2,12 @@
 #include "gcp/open.h"
 #include <string.h>
 #include "common/open.h"
+#include "gcp/call.h"
 #include "gcp/credentials.h"
 #include "gcp/data.h"
 #include "gcp/gcs.h"
 
 #define ENDPOINT_ENV "CLOUDSDK_API_ENDPOINT_OVERRIDES_COMPUTE"
-#define PROJECT_ENV "GOOGLE_CLOUD_PROJECT"
 #define TRIES 10 /* requests are limited per minute: the next one must be reached */
 
 /* Reasons of an error (cloud.google.com/apis/design/errors, and the older form of Compute Engine).
@@ -40,41 +40,6 @@ static void find_resources(const ModTalk *talk, struct rgp_inst *inst)
 	inst->resources.cloud = "Resource Manager";
 	inst->resources.base = inst->resources_base;
 	inst->resources.max_tries = 0;
-}
-
-static void find_project(const ModTalk *talk, struct rgp_inst *inst)
-{
-	const struct {
-		const char *project, *source;
-	} places[] = {{mod_str(inst->config, "project"), "`project` of provider"},
-		{mod_open_env(talk, PROJECT_ENV), PROJECT_ENV},
-		{mod_str(inst->key, "project_id"), "the credentials file"}};
-	for (size_t i = 0; i < G_N_ELEMENTS(places) && !inst->project; i++) {
-		inst->project = *places[i].project ? g_strdup(places[i].project) : NULL;
-		inst->project_source = places[i].source;
-	}
-}
-
-/* 6 to 30 lower-case letters, digits and hyphens, a letter first, no hyphen last (Resource Manager,
- * "Creating and managing projects"); older ones begin with their domain: "example.com:project". It
- * becomes part of URLs. */
-static bool is_project(const char *project)
-{
-	return g_regex_match_simple("^([a-z0-9][a-z0-9.-]{0,60}:)?[a-z][a-z0-9-]{4,28}[a-z0-9]$",
-		project, G_REGEX_DOLLAR_ENDONLY, 0);
-}
-
-static rgp_status check_project(const GcpCall *call, const char *project)
-{
-	const char *source = call->inst->project_source;
-	bool number = strspn(project, "0123456789") == strlen(project);
-	if (is_project(project))
-		return RGP_OK;
-	return mod_refuse(call, "/provider",
-		"`gcloud projects list` shows the ids of projects: 6 to 30 lower-case letters, "
-		"digits and hyphens, such as my-project-123",
-		"\"%s\", from %s, is %s", project, source,
-		number ? "the number of a project, not its id" : "not the id of a project");
 }
 
 void gcp_close(struct rgp_inst *inst)
@@ -113,7 +78,7 @@ rgp_status gcp_open(const struct rgp_host *host, struct rgp_call *call, const st
 	gcp_credentials_find(&talk, inst);
 	find_endpoint(&talk, inst);
 	inst->connection = mod_open_connection(&talk, "CLOUDSDK_CORE_CUSTOM_CA_CERTS_FILE");
-	find_project(&talk, inst);
+	gcp_project_find(&talk, inst);
 	inst->headers[0] = inst->user_project;
 	inst->errors = mod_errors_new(gcp_data_find("errors.csv")->data);
 	inst->lease = gcp_credentials_lease(inst);
@@ -124,7 +89,8 @@ rgp_status gcp_open(const struct rgp_host *host, struct rgp_call *call, const st
 		.errors = inst->errors,
 		.codes = codes,
 		.messages = messages,
-		.max_tries = TRIES};
+		.max_tries = TRIES,
+		.refine = gcp_answer_refine};
 	find_resources(&talk, inst);
 	const GcpCall opened = {talk, inst};
 	const json_t *store = json_object_get(input, "store");
@@ -134,21 +100,4 @@ rgp_status gcp_open(const struct rgp_host *host, struct rgp_call *call, const st
 	}
 	*out = inst;
 	return RGP_OK;
-}
-
-const char *gcp_project(const GcpCall *call)
-{
-	struct rgp_inst *inst = call->inst;
-	pthread_mutex_lock(&inst->lock);
-	if (!inst->project && !inst->key_path) {
-		inst->project = gcp_project_metadata(&call->talk);
-		inst->project_source = "the metadata server";
-	}
-	const char *project = inst->project; /* set once, never changed */
-	pthread_mutex_unlock(&inst->lock);
-	if (project)
-		return check_project(call, project) == RGP_OK ? project : NULL;
-	mod_refuse(call, "/provider", "set `project` of provider, or " PROJECT_ENV,
-		"no Google Cloud project is named");
-	return NULL;
 }

@@ -3,14 +3,13 @@
 #include <string.h>
 #include "gcp/data.h"
 #include "gcp/kinds.h"
+#include "gcp/machine.h"
 
 static bool any_node(const json_t *spec, bool (*has)(const json_t *node))
 {
-	const json_t *pool;
-	const char *name;
 	if (has(json_object_get(spec, "head")))
 		return true;
-	json_object_foreach (json_object_get(spec, "pools"), name, pool)
+	mod_foreach_member (name, pool, json_object_get(spec, "pools"))
 		if (has(pool))
 			return true;
 	return false;
@@ -36,6 +35,14 @@ static bool has_reservation(const json_t *node)
 	return *mod_str(json_object_get(node, "market"), "reservation") != '\0';
 }
 
+/* By its name, or that of the reservation, which nothing has asked about. */
+static bool may_have_custom_type(const json_t *node)
+{
+	g_auto(GcpMachine) machine = {0};
+	gcp_machine_parse(mod_str(node, "instance_type"), &machine);
+	return gcp_machine_is_custom(&machine) || has_reservation(node);
+}
+
 static bool is_needed(const json_t *input, const char *when)
 {
 	const json_t *spec = json_object_get(input, "spec");
@@ -50,6 +57,8 @@ static bool is_needed(const json_t *input, const char *when)
 		return any_node(spec, has_placement);
 	if (g_str_equal(when, "reservation"))
 		return any_node(spec, has_reservation);
+	if (g_str_equal(when, "custom_type"))
+		return any_node(spec, may_have_custom_type);
 	if (g_str_equal(when, "own_images"))
 		return any_node(spec, has_image);
 	return true;
@@ -57,9 +66,7 @@ static bool is_needed(const json_t *input, const char *when)
 
 static void add_all(GPtrArray *names, const json_t *permissions)
 {
-	size_t i;
-	const json_t *name;
-	json_array_foreach (permissions, i, name)
+	mod_foreach (name, permissions)
 		if (!g_ptr_array_find_with_equal_func(
 			    names, json_string_value(name), g_str_equal, NULL))
 			g_ptr_array_add(names, (char *)(uintptr_t)json_string_value(name));
@@ -69,9 +76,8 @@ json_t *gcp_permissions_needed(const json_t *input)
 {
 	const struct rg_embedded *file = gcp_data_find("permissions.json");
 	json_auto_t *all = json_loadb(file->data, file->len, 0, NULL);
-	json_t *needed = json_array(), *entry;
-	size_t i;
-	json_array_foreach (all, i, entry)
+	json_t *needed = json_array();
+	mod_foreach (entry, all)
 		if (mod_has_text(json_object_get(entry, "for"), mod_str(input, "for")) &&
 			is_needed(input, mod_str(entry, "when")))
 			json_array_append(needed, entry);
@@ -82,13 +88,10 @@ rgp_status gcp_permissions(const GcpCall *call, const json_t *input)
 {
 	json_auto_t *entries = gcp_permissions_needed(input);
 	g_autoptr(GPtrArray) names = g_ptr_array_new();
-	const char *task = mod_str(input, "for"), *option;
-	json_t *value;
-	size_t i;
-	const json_t *entry;
-	json_object_foreach (json_object_get(input, "with"), option, value)
+	const char *task = mod_str(input, "for");
+	mod_foreach_member (option, value, json_object_get(input, "with"))
 		return mod_refuse(call, NULL, "leave it out", "unknown --with \"%s\"", option);
-	json_array_foreach (entries, i, entry)
+	mod_foreach (entry, entries)
 		add_all(names, json_object_get(entry, "permissions"));
 	if (!names->len)
 		return mod_refuse(call, NULL,

@@ -2,6 +2,7 @@
  * projects.testIamPermissions of the Cloud Resource Manager API (v1). It sees what is granted on
  * the project and above, so what people grant on one resource alone is left out. */
 #include <string.h>
+#include "common/preflight.h"
 #include "gcp/kinds.h"
 
 #define SERVICE "cloudresourcemanager.googleapis.com"
@@ -26,12 +27,11 @@ static json_t *wanted_of(const json_t *about, const char *project)
 {
 	json_auto_t *entries = gcp_permissions_needed(about);
 	bool foreign = has_foreign_network(about, project);
-	json_t *wanted = json_object(), *entry, *name;
-	size_t i, n;
-	json_array_foreach (entries, i, entry) {
+	json_t *wanted = json_object();
+	mod_foreach (entry, entries) {
 		if (json_is_true(json_object_get(entry, "elsewhere")))
 			continue;
-		json_array_foreach (json_object_get(entry, "permissions"), n, name) {
+		mod_foreach (name, json_object_get(entry, "permissions")) {
 			const char *permission = json_string_value(name);
 			if (!json_object_get(wanted, permission) &&
 				!(foreign && is_of_network(permission)))
@@ -43,9 +43,8 @@ static json_t *wanted_of(const json_t *about, const char *project)
 
 static json_t *body_of(const json_t *wanted)
 {
-	json_t *names = json_array(), *entry;
-	const char *permission;
-	json_object_foreach (mod_unconst(wanted), permission, entry)
+	json_t *names = json_array();
+	mod_foreach_member (permission, entry, wanted)
 		json_array_append_new(names, json_string(permission));
 	return json_pack("{s:o}", "permissions", names);
 }
@@ -54,21 +53,18 @@ static rgp_status give_missing(const GcpCall *call, const char *project, const c
 	const char *task, const json_t *entry)
 {
 	const char *who = mod_has_text(json_object_get(entry, "for"), "plan") ? "plan" : task;
-	return mod_give(&call->talk, "finding",
-		json_pack("{s:s, s:s, s:s, s:o}", "severity", "warning", "class",
-			mod_class_name(RGP_CLASS_DENIED), "code", "IAM_PERMISSION_DENIED",
-			"message",
-			json_sprintf("%s is missing on project %s: %s cannot %s", permission,
-				project, who, mod_str(entry, "to"))));
+	const ModFinding finding = {
+		.severity = "warning", .class_ = RGP_CLASS_DENIED, .code = "IAM_PERMISSION_DENIED"};
+	g_autofree char *message = g_strdup_printf("%s is missing on project %s: %s cannot %s",
+		permission, project, who, mod_str(entry, "to"));
+	return mod_give_finding(&call->talk, &finding, message);
 }
 
 static rgp_status give_findings(const GcpCall *call, const char *project, const char *task,
 	const json_t *wanted, const json_t *granted)
 {
 	rgp_status status = RGP_OK;
-	const char *permission;
-	json_t *entry;
-	json_object_foreach (mod_unconst(wanted), permission, entry)
+	mod_foreach_member (permission, entry, wanted)
 		if (status == RGP_OK && !mod_has_text(granted, permission))
 			status = give_missing(call, project, permission, task, entry);
 	if (status == RGP_OK)

@@ -7,11 +7,7 @@
 static const ModKind *const kinds[] = {&gcp_firewall_kind.kind, &gcp_address_kind.kind,
 	&gcp_policy_kind.kind, &gcp_instance_kind.kind, NULL};
 
-static rgp_status call_schema(const struct rgp_host *host, struct rgp_call *call)
-{
-	const struct rg_embedded *schema = gcp_data_find("schema.json");
-	return host->result(call, "schema", (struct rgp_bytes){schema->data, schema->len});
-}
+MOD_SCHEMA(gcp)
 
 static rgp_status create(const GcpCall *call, const ModKind *kind, const json_t *input)
 {
@@ -40,6 +36,7 @@ MOD_CALL(reveal, mod_call_of_kind, kinds, gcp_reveal)
 MOD_CALL(preflight, mod_call_whole, gcp_preflight)
 MOD_CALL(account, mod_call_whole, gcp_account)
 MOD_CALL(console, mod_call_of_kind, kinds, gcp_console)
+MOD_CALL(changing, mod_call_of_kind, kinds, gcp_changing)
 MOD_CALL(permissions, mod_call_whole, gcp_permissions)
 
 MOD_BLOB_CALLS(gcp)
@@ -51,6 +48,9 @@ static const struct rgp_provider provider = {
 	.reveal = call_reveal,
 	.console = call_console,
 	MOD_BLOB_TABLE,
+	.account = call_account,
+	.permissions = call_permissions,
+	.changing = call_changing,
 };
 
 #ifdef RGP_STATIC

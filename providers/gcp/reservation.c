@@ -5,10 +5,8 @@
 
 void gcp_reservations_ask(GcpAsking *asking, const json_t *wanted, const json_t *zones)
 {
-	size_t i, z;
-	const json_t *one, *zone;
-	json_array_foreach (wanted, i, one)
-		json_array_foreach (zones, z, zone) {
+	mod_foreach (one, wanted)
+		mod_foreach (zone, zones) {
 			g_autofree char *name = gcp_escape(mod_str(one, "id"));
 			GcpQuestion *question = gcp_ask(asking, "reservations.get",
 				g_strdup_printf("projects/%s/zones/%s/reservations/%s",
@@ -72,10 +70,8 @@ rgp_status gcp_reservations_take(const GcpCall *call, const GcpAsking *asking, g
 {
 	json_auto_t *found = json_object();
 	json_t *known = json_object();
-	size_t i;
-	const json_t *one;
 	json_object_set_new(facts, "reservations", known);
-	json_array_foreach (wanted, i, one)
+	mod_foreach (one, wanted)
 		json_object_set_new(found, mod_str(one, "id"), json_array());
 	for (guint q = first; q < end; q++) {
 		const GcpQuestion *question = asking->questions->pdata[q];
@@ -87,7 +83,7 @@ rgp_status gcp_reservations_take(const GcpCall *call, const GcpAsking *asking, g
 			json_array_append_new(json_object_get(found, mod_str(record, "name")),
 				fact_of(record, question->about));
 	}
-	json_array_foreach (wanted, i, one) {
+	mod_foreach (one, wanted) {
 		const char *id = mod_str(one, "id");
 		json_object_set_new(known, id, with_others(json_object_get(found, id)));
 	}

@@ -14,25 +14,6 @@ static void question_free(gpointer data)
 	g_free(question);
 }
 
-GcpQuestion *gcp_ask(GcpAsking *asking, const char *what, char *url, const char *origin)
-{
-	GcpQuestion *question = g_new0(GcpQuestion, 1);
-	question->url = url;
-	question->origin = origin;
-	question->request = gcp_get(asking->call, what, url);
-	g_ptr_array_add(asking->questions, question);
-	return question;
-}
-
-rgp_status gcp_answered(const GcpCall *call, const GcpQuestion *question, bool *exists)
-{
-	const ModFailure *failure = &question->answer.failure;
-	*exists = failure->class_ == RGP_CLASS_OK;
-	if (*exists || failure->class_ == RGP_CLASS_GONE)
-		return RGP_OK;
-	return gcp_report(call, question->request.what, &question->answer);
-}
-
 static rgp_status send_all(const GcpAsking *asking)
 {
 	guint n = asking->questions->len;
@@ -42,8 +23,12 @@ static rgp_status send_all(const GcpAsking *asking)
 		requests[i] = ((GcpQuestion *)asking->questions->pdata[i])->request;
 	rgp_status status = mod_rest_send_all(
 		&asking->call->talk, &asking->call->inst->rest, requests, n, answers);
-	for (guint i = 0; i < n; i++)
-		((GcpQuestion *)asking->questions->pdata[i])->answer = answers[i];
+	for (guint i = 0; i < n; i++) {
+		GcpQuestion *question = asking->questions->pdata[i];
+		question->answer = answers[i];
+		if (status == RGP_OK && question->is_list)
+			status = gcp_complete(asking->call, &question->request, &question->answer);
+	}
 	return status;
 }
 
@@ -69,9 +54,7 @@ static rgp_status read_zones(const GcpCall *call, json_t *zones)
 	if (answer.failure.class_ != RGP_CLASS_OK)
 		return gcp_report(call, "regions.get", &answer);
 	g_autoptr(GPtrArray) names = g_ptr_array_new();
-	size_t i;
-	const json_t *zone;
-	json_array_foreach (json_object_get(answer.body, "zones"), i, zone)
+	mod_foreach (zone, json_object_get(answer.body, "zones"))
 		if (json_is_string(zone))
 			g_ptr_array_add(
 				names, (char *)(uintptr_t)gcp_last_of(json_string_value(zone)));
@@ -93,7 +76,7 @@ static void ask_names(GcpAsking *asking, const char *zone, const char *collectio
 				end - at == 1 ? "%sname = \"%s\"" : "%s(name = \"%s\")",
 				i > at ? " OR " : "", (char *)names->pdata[i]);
 		g_autofree char *escaped = gcp_escape(filter->str);
-		GcpQuestion *question = gcp_ask(asking,
+		GcpQuestion *question = gcp_ask_list(asking,
 			g_str_equal(collection, "machineTypes") ? "machineTypes.list"
 								: "acceleratorTypes.list",
 			g_strdup_printf("projects/%s/zones/%s/%s?filter=%s&maxResults=500&fields="
@@ -102,6 +85,16 @@ static void ask_names(GcpAsking *asking, const char *zone, const char *collectio
 			NULL);
 		question->about = g_strdup(zone);
 	}
+}
+
+/* Lists have no custom machine types, but each can be read. */
+static void ask_custom(GcpAsking *asking, const char *zone, const char *name)
+{
+	GcpQuestion *question = gcp_ask(asking, "machineTypes.get",
+		g_strdup_printf("projects/%s/zones/%s/machineTypes/%s?fields=name",
+			gcp_project(asking->call), zone, name),
+		NULL);
+	question->about = g_strdup(zone);
 }
 
 static void add_name(GPtrArray *names, const char *name)
@@ -114,19 +107,20 @@ static void ask_types(GcpAsking *asking, const json_t *types, const json_t *zone
 {
 	g_autoptr(GPtrArray) machines = g_ptr_array_new_with_free_func(g_free);
 	g_autoptr(GPtrArray) accelerators = g_ptr_array_new_with_free_func(g_free);
-	size_t i;
-	const json_t *type, *zone;
-	json_array_foreach (types, i, type) {
+	g_autoptr(GPtrArray) custom = g_ptr_array_new_with_free_func(g_free);
+	mod_foreach (type, types) {
 		g_auto(GcpMachine) machine = {0};
 		gcp_machine_parse(json_string_value(type), &machine);
 		if (strpbrk(machine.type, "\"\\"))
 			continue;
-		add_name(machines, machine.type);
+		add_name(gcp_machine_is_custom(&machine) ? custom : machines, machine.type);
 		add_name(accelerators, machine.accelerator);
 	}
-	json_array_foreach (zones, i, zone) {
+	mod_foreach (zone, zones) {
 		ask_names(asking, json_string_value(zone), "machineTypes", machines);
 		ask_names(asking, json_string_value(zone), "acceleratorTypes", accelerators);
+		for (guint k = 0; k < custom->len; k++)
+			ask_custom(asking, json_string_value(zone), custom->pdata[k]);
 	}
 }
 
@@ -136,11 +130,13 @@ static rgp_status collect_types(const GcpAsking *asking, guint first, GHashTable
 	for (guint q = first; q < asking->questions->len; q++) {
 		const GcpQuestion *question = asking->questions->pdata[q];
 		bool exists;
-		size_t i;
-		const json_t *type;
 		if (gcp_answered(asking->call, question, &exists) != RGP_OK)
 			return RGP_FAIL;
-		json_array_foreach (json_object_get(question->answer.body, "items"), i, type)
+		if (!question->is_list && exists)
+			g_hash_table_add(
+				there, g_strconcat(question->about, "/",
+					       mod_str(question->answer.body, "name"), NULL));
+		mod_foreach (type, json_object_get(question->answer.body, "items"))
 			g_hash_table_add(there,
 				g_strconcat(question->about, "/", mod_str(type, "name"), NULL));
 	}
@@ -159,14 +155,11 @@ static bool has_type(GHashTable *there, const char *zone, const GcpMachine *mach
 static json_t *offerings_of(const json_t *types, const json_t *zones, GHashTable *there)
 {
 	json_t *offerings = json_object();
-	size_t i, z;
-	const json_t *type;
-	json_t *zone;
-	json_array_foreach (types, i, type) {
+	mod_foreach (type, types) {
 		g_auto(GcpMachine) machine = {0};
 		json_t *list = json_array();
 		gcp_machine_parse(json_string_value(type), &machine);
-		json_array_foreach (zones, z, zone)
+		mod_foreach (zone, zones)
 			if (has_type(there, json_string_value(zone), &machine))
 				json_array_append(list, zone);
 		json_object_set_new(offerings, json_string_value(type), list);
@@ -207,14 +200,30 @@ static rgp_status run_round(
 	return RGP_OK;
 }
 
+/* Descriptions of types are for all zones, whichever there are. */
+static bool needs_zones(const json_t *input)
+{
+	static const char *const members[] = {"images", "instance_types", "reservations"};
+	bool needed = json_is_true(json_object_get(input, "place"));
+	for (size_t i = 0; i < G_N_ELEMENTS(members); i++)
+		needed |= json_array_size(json_object_get(input, members[i])) > 0;
+	return needed || !json_array_size(json_object_get(input, "types"));
+}
+
 rgp_status gcp_resolve(const GcpCall *call, const json_t *input)
 {
 	json_auto_t *zones = json_array(), *facts = json_pack("{s:{}}", "images");
+	const json_t *types = json_object_get(input, "types");
 	if (!mod_are_texts(json_object_get(input, "instance_types")))
 		return mod_refuse(call, NULL, NULL, "instance_types of resolve must be texts");
-	rgp_status status = read_zones(call, zones);
-	if (status == RGP_OK)
-		status = run_round(call, input, zones, facts);
+	rgp_status status = RGP_OK;
+	if (needs_zones(input)) {
+		status = read_zones(call, zones);
+		if (status == RGP_OK)
+			status = run_round(call, input, zones, facts);
+	}
+	if (status == RGP_OK && json_array_size(types))
+		status = gcp_types_read(call, types, facts);
 	if (status != RGP_OK)
 		return status;
 	if (json_is_true(json_object_get(input, "place")))

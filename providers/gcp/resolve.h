@@ -11,6 +11,7 @@ typedef struct {
 	ModRestAnswer answer;
 	const char *origin; /* borrowed, or NULL */
 	char *about;	    /* what the asker notes */
+	bool is_list;
 } GcpQuestion;
 
 typedef struct {
@@ -18,8 +19,11 @@ typedef struct {
 	GPtrArray *questions; /* GcpQuestion *: owned */
 } GcpAsking;
 
+/* ask.c */
 /* Steals the URL. The question is owned by the asking. */
 GcpQuestion *gcp_ask(GcpAsking *asking, const char *what, char *url, const char *origin);
+/* The same for a list: the answer has the items of all its pages. */
+GcpQuestion *gcp_ask_list(GcpAsking *asking, const char *what, char *url, const char *origin);
 /* Was it answered without a failure? Otherwise, unless what it asks for does not exist, a
  * diagnostic and RGP_FAIL. */
 rgp_status gcp_answered(const GcpCall *call, const GcpQuestion *question, bool *exists);
@@ -31,6 +35,8 @@ rgp_status gcp_images_take(const GcpCall *call, const GPtrArray *images, json_t 
 void gcp_reservations_ask(GcpAsking *asking, const json_t *wanted, const json_t *zones);
 rgp_status gcp_reservations_take(const GcpCall *call, const GcpAsking *asking, guint first,
 	guint end, const json_t *wanted, json_t *facts);
+/* Machine types that no table has: into "types" of facts. */
+rgp_status gcp_types_read(const GcpCall *call, const json_t *wanted, json_t *facts);
 /* The subnetwork; sets "module" of facts. */
 GcpQuestion *gcp_network_ask(GcpAsking *asking);
 rgp_status gcp_network_take(const GcpCall *call, const GcpQuestion *question, json_t *facts);

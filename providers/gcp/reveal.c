@@ -3,10 +3,8 @@
 
 static const char *metadata_of(const json_t *body, const char *key)
 {
-	size_t i;
-	const json_t *item;
 	const json_t *items = json_object_get(json_object_get(body, "metadata"), "items");
-	json_array_foreach (items, i, item)
+	mod_foreach (item, items)
 		if (g_str_equal(mod_str(item, "key"), key))
 			return mod_str(item, "value");
 	return "";

@@ -32,16 +32,14 @@ static void compare(Finding *finding, const char *path, const json_t *sent, cons
 static void compare_members(
 	Finding *finding, const char *path, const json_t *sent, const json_t *got)
 {
-	const char *key;
-	json_t *value;
-	json_object_foreach (mod_unconst(sent), key, value) {
+	mod_foreach_member (key, value, sent) {
 		g_autofree char *below = g_strconcat(path, *path ? "." : "", key, NULL);
 		compare(finding, below, value, json_object_get(got, key));
 	}
 	if (!finding->new_ || (!g_str_equal(path, "metadata.labels") &&
 				      !g_str_equal(path, "metadata.annotations")))
 		return;
-	json_object_foreach (mod_unconst(got), key, value) {
+	mod_foreach_member (key, value, got) {
 		g_autofree char *below = g_strconcat(path, ".", key, NULL);
 		if (!json_object_get(sent, key))
 			add(finding, below, "is added:", value);

@@ -155,9 +155,7 @@ static void recode(ModFailure *failure, int32_t class_, const char *code, const 
 static bool has_cause(const json_t *body, const char *reason)
 {
 	const json_t *causes = json_object_get(json_object_get(body, "details"), "causes");
-	size_t i;
-	const json_t *cause;
-	json_array_foreach (causes, i, cause)
+	mod_foreach (cause, causes)
 		if (g_str_equal(mod_str(cause, "reason"), reason))
 			return true;
 	return false;
@@ -279,11 +277,9 @@ static json_t *groups_read(const KubeCall *call)
 		return NULL;
 	}
 	json_t *groups = json_object();
-	const json_t *group, *version;
-	size_t i, n;
-	json_array_foreach (json_object_get(answer.body, "groups"), i, group) {
+	mod_foreach (group, json_object_get(answer.body, "groups")) {
 		json_t *versions = json_array();
-		json_array_foreach (json_object_get(group, "versions"), n, version)
+		mod_foreach (version, json_object_get(group, "versions"))
 			json_array_append(versions, json_object_get(version, "version"));
 		json_object_set_new(groups, mod_str(group, "name"), versions);
 	}
@@ -301,4 +297,19 @@ const json_t *kube_versions(const KubeCall *call, const char *group)
 	pthread_mutex_unlock(&inst->lock);
 	const json_t *versions = json_object_get(groups, group);
 	return !groups || versions ? versions : json_object_get(groups, "");
+}
+
+rgp_status kube_give(const KubeCall *call, const json_t *item, const char *id, json_t *attributes,
+	ModFailure *failure)
+{
+	const char *address = mod_str(item, "address");
+	rgp_status status;
+	if (failure->class_ == RGP_CLASS_OK) {
+		status = mod_give_item(&call->talk, address, "done", id, attributes);
+	} else {
+		json_decref(attributes);
+		status = mod_give_failed(&call->talk, address, id, failure);
+	}
+	mod_failure_clear(failure);
+	return status;
 }

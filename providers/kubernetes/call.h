@@ -59,3 +59,7 @@ rgp_status kube_pages(const KubeCall *call, const char *what, const char *url, b
 /* Versions of an API group that the server has, preferred first, borrowed: an empty list if it has
  * none. NULL after a diagnostic. */
 const json_t *kube_versions(const KubeCall *call, const char *group);
+
+/* An item failed, or with RGP_CLASS_OK is done; clears the failure. */
+rgp_status kube_give(const KubeCall *call, const json_t *item, const char *id, json_t *attributes,
+	ModFailure *failure);

@@ -27,13 +27,10 @@ rgp_status kube_ready_pending(const KubeCall *call, const json_t *item, const ch
 /* Of an object's status, borrowed; NULL: none. */
 const json_t *kube_condition(const json_t *object, const char *type);
 bool kube_is_true(const json_t *condition);
-/* A note of `address`: what a RayCluster in a queue of Kueue waits for. One list. false: Kueue has
- * not looked at it yet, or is just starting it. */
-bool kube_queued_tell(const KubeCall *call, const json_t *cluster, const char *address);
+/* What a RayCluster in a queue of Kueue waits for; g_free. One list. NULL: Kueue has not looked at
+ * it yet, or is just starting it. */
+char *kube_queued_where(const KubeCall *call, const json_t *cluster);
 
-/* An item failed, or with RGP_CLASS_OK is done; clears the failure. */
-rgp_status kube_give(const KubeCall *call, const json_t *item, const char *id, json_t *attributes,
-	ModFailure *failure);
 /* The items of a call: all worker groups in one call (`groups` NULL: not these), others one by one
  * until a call of the host fails. */
 typedef rgp_status (*KubeGroupsFn)(const KubeCall *call, const json_t *items);

@@ -5,30 +5,14 @@
 
 #define CREATE_QUERY "fieldManager=" KUBE_MANAGER "&fieldValidation=Strict"
 
-rgp_status kube_give(const KubeCall *call, const json_t *item, const char *id, json_t *attributes,
-	ModFailure *failure)
-{
-	const char *address = mod_str(item, "address");
-	rgp_status status;
-	if (failure->class_ == RGP_CLASS_OK) {
-		status = mod_give_item(&call->talk, address, "done", id, attributes);
-	} else {
-		json_decref(attributes);
-		status = mod_give_failed(&call->talk, address, id, failure);
-	}
-	mod_failure_clear(failure);
-	return status;
-}
-
 rgp_status kube_each(const KubeCall *call, const json_t *input, KubeGroupsFn groups, KubeOneFn one)
 {
 	const char *kind = mod_str(input, "kind");
-	const json_t *items = json_object_get(input, "items"), *item;
+	const json_t *items = json_object_get(input, "items");
 	rgp_status status = RGP_OK;
-	size_t i;
 	if (groups && g_str_equal(kind, KUBE_WORKER_GROUP))
 		return groups(call, items);
-	json_array_foreach (items, i, item)
+	mod_foreach (item, items)
 		if (status == RGP_OK)
 			status = one(call, input, kind, item);
 	return status;
@@ -58,7 +42,7 @@ static void explain_taken(
 			api, id, marks.cluster, marks.lineage);
 	else
 		mod_failure_set(failure, RGP_CLASS_CONFLICT, "AlreadyExists",
-			"%s %s exists already and has no marks of raygpu", api, id);
+			"%s %s exists already and has no ownership labels of raygpu", api, id);
 	failure->definite = true;
 	failure->hint =
 		*marks.lineage ? "use the state of that run, or another cluster name"

@@ -48,12 +48,10 @@ static void emit(yaml_emitter_t *emitter, const json_t *value);
 static void emit_object(yaml_emitter_t *emitter, const json_t *object)
 {
 	yaml_event_t event;
-	const char *key;
-	json_t *member;
 	yaml_mapping_start_event_initialize(&event, NULL, NULL, 1,
 		json_object_size(object) ? YAML_BLOCK_MAPPING_STYLE : YAML_FLOW_MAPPING_STYLE);
 	yaml_emitter_emit(emitter, &event);
-	json_object_foreach (mod_unconst(object), key, member) {
+	mod_foreach_member (key, member, object) {
 		scalar(emitter, key, strlen(key), !is_plain(key));
 		emit(emitter, member);
 	}
@@ -64,12 +62,10 @@ static void emit_object(yaml_emitter_t *emitter, const json_t *object)
 static void emit_array(yaml_emitter_t *emitter, const json_t *array)
 {
 	yaml_event_t event;
-	size_t i;
-	const json_t *member;
 	yaml_sequence_start_event_initialize(&event, NULL, NULL, 1,
 		json_array_size(array) ? YAML_BLOCK_SEQUENCE_STYLE : YAML_FLOW_SEQUENCE_STYLE);
 	yaml_emitter_emit(emitter, &event);
-	json_array_foreach (array, i, member)
+	mod_foreach (member, array)
 		emit(emitter, member);
 	yaml_sequence_end_event_initialize(&event);
 	yaml_emitter_emit(emitter, &event);

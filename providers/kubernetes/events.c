@@ -31,11 +31,9 @@ static int64_t time_of(const json_t *event)
 static rgp_status on_events(void *data, const json_t *items)
 {
 	Search *search = data;
-	size_t i;
-	json_t *event;
 	if (!items)
 		g_clear_pointer(&search->newest, json_decref);
-	json_array_foreach (items, i, event) {
+	mod_foreach (event, items) {
 		int64_t at = time_of(event);
 		if (!g_strv_contains(search->reasons, mod_str(event, "reason")) ||
 			(search->newest && at < search->at_s))

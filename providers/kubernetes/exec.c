@@ -46,9 +46,7 @@ rgp_status kube_exec_check(const ModTalk *talk, const KubeConfig *config)
 
 static json_t *extension_of(const json_t *cluster)
 {
-	size_t i;
-	const json_t *extension;
-	json_array_foreach (json_object_get(cluster, "extensions"), i, extension)
+	mod_foreach (extension, json_object_get(cluster, "extensions"))
 		if (g_str_equal(mod_str(extension, "name"), "client.authentication.k8s.io/exec"))
 			return json_object_get(extension, "extension");
 	return NULL;
@@ -90,9 +88,7 @@ static char *exec_info(const KubeConfig *config)
 static GPtrArray *environment_of(const KubeConfig *config)
 {
 	GPtrArray *env = g_ptr_array_new_with_free_func(g_free);
-	size_t i;
-	const json_t *entry;
-	json_array_foreach (json_object_get(exec_of(config), "env"), i, entry)
+	mod_foreach (entry, json_object_get(exec_of(config), "env"))
 		if (*mod_str(entry, "name"))
 			g_ptr_array_add(env, g_strconcat(mod_str(entry, "name"), "=",
 						     mod_str(entry, "value"), NULL));
@@ -104,10 +100,9 @@ static GPtrArray *environment_of(const KubeConfig *config)
 static GPtrArray *words_of(const KubeConfig *config)
 {
 	GPtrArray *words = g_ptr_array_new_with_free_func(g_free);
-	const json_t *exec = exec_of(config), *word;
-	size_t i;
+	const json_t *exec = exec_of(config);
 	g_ptr_array_add(words, g_strdup(mod_str(exec, "command")));
-	json_array_foreach (json_object_get(exec, "args"), i, word)
+	mod_foreach (word, json_object_get(exec, "args"))
 		if (json_is_string(word))
 			g_ptr_array_add(words, g_strdup(json_string_value(word)));
 	g_ptr_array_add(words, NULL);

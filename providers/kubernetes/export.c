@@ -45,9 +45,7 @@ static bool is_kind(const json_t *resource, const char *kind)
 
 static json_t *find(const json_t *resources, const char *kind)
 {
-	size_t i;
-	json_t *resource;
-	json_array_foreach (resources, i, resource)
+	mod_foreach (resource, resources)
 		if (is_kind(resource, kind))
 			return json_object_get(resource, "attributes");
 	return NULL;
@@ -57,9 +55,7 @@ static json_t *find(const json_t *resources, const char *kind)
 static char *user_labels(const json_t *secret)
 {
 	g_autoptr(GString) text = g_string_new(NULL);
-	const char *key;
-	json_t *value;
-	json_object_foreach (json_object_get(secret, "labels"), key, value)
+	mod_foreach_member (key, value, json_object_get(secret, "labels"))
 		g_string_append_printf(text, " %s=%s", key, json_string_value(value));
 	return g_strdup(text->str);
 }
@@ -119,14 +115,12 @@ rgp_status kube_export(const ModTalk *talk, const json_t *input)
 	json_auto_t *marks =
 		json_pack("{s:s, s:s}", "cluster", mod_str(fitted, "cluster"), "lineage", lineage);
 	g_autoptr(GString) text = g_string_new(NULL);
-	size_t i;
-	const json_t *resource;
 	if (!resources)
 		return RGP_FAIL;
 	append_head(text, resources);
 	if (find(resources, KUBE_SECRET))
 		append_token_note(text, find(resources, KUBE_SECRET), marks, namespace);
-	json_array_foreach (resources, i, resource)
+	mod_foreach (resource, resources)
 		if (kube_kind(mod_str(resource, "kind")) && !is_kind(resource, KUBE_SECRET))
 			append_object(text, resource, marks, namespace);
 	return mod_give(talk, "document", json_pack("{s:s}", "text", text->str));

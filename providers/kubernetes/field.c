@@ -20,8 +20,8 @@ static const struct {
 	{"spec.headGroupSpec.serviceType", "/provider/service_type"},
 };
 
-/* Members of a group or of its pods. POOL stands for the pool's name, NODE for its place in the
- * spec. */
+/* Members of a group or of its pods. NODE stands for the pool's place in the spec, SETTINGS for
+ * that of its settings. */
 static const struct {
 	const char *member, *origin;
 } members[] = {
@@ -33,12 +33,12 @@ static const struct {
 	{"image", "/ray/image"},
 	{"imagePullSecrets", "/provider/image_pull_secrets"},
 	{"env", "NODE/env"},
-	{"resources", "/provider/pods/POOL"},
-	{"nodeSelector", "/provider/pods/POOL/node_selector"},
-	{"tolerations", "/provider/pods/POOL/tolerations"},
+	{"resources", "SETTINGS"},
+	{"nodeSelector", "SETTINGS/node_selector"},
+	{"tolerations", "SETTINGS/tolerations"},
 	{"serviceAccountName", "/provider/service_account"},
-	{"runtimeClassName", "/provider/pods/POOL/runtime_class"},
-	{"priorityClassName", "/provider/pods/POOL/priority_class"},
+	{"runtimeClassName", "SETTINGS/runtime_class"},
+	{"priorityClassName", "SETTINGS/priority_class"},
 	{"securityContext", "/provider/security_context"},
 };
 
@@ -50,25 +50,34 @@ static const char *after(const char *path, const char *field)
 	return whole ? path + len : NULL;
 }
 
-static char *fill(const char *origin, const char *pool, const char *node)
+typedef struct {
+	const char *pool, *node; /* its name, and its place in the spec */
+	const json_t *settings;	 /* of the provider */
+} Group;
+
+/* A pool has settings in one place only (lower.c). */
+static char *fill(const char *origin, const Group *group)
 {
+	bool former = json_object_get(json_object_get(group->settings, "pods"), group->pool);
+	g_autofree char *settings = former ? g_strconcat("/provider/pods/", group->pool, NULL)
+					   : g_strconcat(group->node, "/provider", NULL);
 	g_autoptr(GString) text = g_string_new(origin);
-	g_string_replace(text, "POOL", pool, 0);
-	g_string_replace(text, "NODE", node, 0);
+	g_string_replace(text, "SETTINGS", settings, 0);
+	g_string_replace(text, "NODE", group->node, 0);
 	return g_strdup(text->str);
 }
 
-static char *origin_in_group(const char *rest, const char *pool, const char *node)
+static char *origin_in_group(const char *rest, const Group *group)
 {
 	g_auto(GStrv) parts = g_strsplit_set(rest, ".[]", -1);
 	for (size_t n = 0; parts[n]; n++)
 		for (size_t i = 0; i < G_N_ELEMENTS(members); i++)
 			if (g_str_equal(parts[n], members[i].member))
-				return fill(members[i].origin, pool, node);
-	return g_strdup(node);
+				return fill(members[i].origin, group);
+	return g_strdup(group->node);
 }
 
-static char *origin_of_worker(const json_t *body, const char *rest)
+static char *origin_of_worker(const json_t *body, const json_t *settings, const char *rest)
 {
 	size_t index = *rest == '[' ? (size_t)g_ascii_strtoull(rest + 1, NULL, 10) : 0;
 	const json_t *groups = mod_at(body, "/spec/workerGroupSpecs");
@@ -77,10 +86,11 @@ static char *origin_of_worker(const json_t *body, const char *rest)
 	if (*rest != '[' || !end || !*name)
 		return g_strdup("/pools");
 	g_autofree char *node = g_strconcat("/pools/", name, NULL);
-	return origin_in_group(end + 1, name, node);
+	return origin_in_group(end + 1, &(Group){name, node, settings});
 }
 
-char *kube_field_origin(const char *kind, const json_t *body, const char *field)
+char *kube_field_origin(
+	const char *kind, const json_t *body, const json_t *settings, const char *field)
 {
 	if (!g_str_equal(kind, KUBE_RAY_CLUSTER))
 		return g_str_equal(kind, KUBE_SECRET) ? NULL : g_strdup("/provider/queue");
@@ -89,7 +99,7 @@ char *kube_field_origin(const char *kind, const json_t *body, const char *field)
 			return g_strdup(fields[i].origin);
 	const char *rest = after(field, "spec.workerGroupSpecs");
 	if (rest)
-		return origin_of_worker(body, rest);
+		return origin_of_worker(body, settings, rest);
 	rest = after(field, "spec.headGroupSpec");
-	return rest ? origin_in_group(rest, "head", "/head") : NULL;
+	return rest ? origin_in_group(rest, &(Group){"head", "/head", settings}) : NULL;
 }

@@ -2,6 +2,7 @@
 #pragma once
 #include <jansson.h>
 
-/* `field` as the API writes it, "spec.workerGroupSpecs[0].minReplicas"; `body`: the object. A JSON
- * pointer into the spec, g_free; NULL: unknown. */
-char *kube_field_origin(const char *kind, const json_t *body, const char *field);
+/* `field` as the API writes it, "spec.workerGroupSpecs[0].minReplicas"; `body`: the object;
+ * `settings`: of the provider. A JSON pointer into the spec, g_free; NULL: unknown. */
+char *kube_field_origin(
+	const char *kind, const json_t *body, const json_t *settings, const char *field);

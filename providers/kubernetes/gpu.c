@@ -29,7 +29,7 @@ static bool is_gke(const KubeLowering *lowering)
 	return g_str_equal(kube_lower_gpu_label(lowering), GKE_LABEL);
 }
 
-static const json_t *slices_of(const json_t *node)
+const json_t *kube_lower_slices(const json_t *node)
 {
 	return json_object_get(json_object_get(node, "share"), "mig");
 }
@@ -44,10 +44,8 @@ static bool is_single(const KubeLowering *lowering)
 /* The profile that all slices have; NULL: there are several. */
 static const char *only_profile(const json_t *node)
 {
-	const char *first = mod_str(json_array_get(slices_of(node), 0), "profile");
-	size_t i;
-	const json_t *slice;
-	json_array_foreach (slices_of(node), i, slice)
+	const char *first = mod_str(json_array_get(kube_lower_slices(node), 0), "profile");
+	mod_foreach (slice, kube_lower_slices(node))
 		if (!g_str_equal(mod_str(slice, "profile"), first))
 			return NULL;
 	return first;
@@ -56,13 +54,11 @@ static const char *only_profile(const json_t *node)
 /* The row of a model; NULL: it has none. g_strfreev. */
 static GStrv row_of(const char *model)
 {
-	g_auto(GStrv) lines = g_strsplit(kube_data_find("gpu_node_labels.csv")->data, "\n", -1);
-	for (size_t i = 1; lines[0] && lines[i] && *lines[i]; i++) {
-		GStrv row = g_strsplit(lines[i], ",", FIELDS);
-		if (g_strv_length(row) == FIELDS && g_str_equal(row[MODEL], model))
-			return row;
-		g_strfreev(row);
-	}
+	g_autoptr(GPtrArray) rows =
+		mod_rows(kube_data_find("gpu_node_labels.csv")->data, FIELDS, FIELDS);
+	mod_ptr_foreach (ModField, row, rows)
+		if (g_str_equal(row[MODEL], model))
+			return g_strdupv(row);
 	return NULL;
 }
 
@@ -75,7 +71,7 @@ GStrv kube_lower_gpu_values(const KubeLowering *lowering, const json_t *node)
 	if (!*list)
 		return NULL;
 	GStrv values = g_strsplit(list, "|", -1);
-	const char *profile = slices_of(node) ? only_profile(node) : NULL;
+	const char *profile = kube_lower_slices(node) ? only_profile(node) : NULL;
 	/* as GPU feature discovery writes it with the strategy single */
 	for (char **value = values; by_product && profile && is_single(lowering) && *value;
 		value++) {
@@ -95,9 +91,7 @@ static void add(json_t *requests, const char *name, json_int_t count)
 /* nvidia.com/mig-1g.5gb, nvidia.com/mig-1g.5gb.me: the device plug-in's names. */
 static void add_slices(json_t *requests, const json_t *node, json_int_t gpus)
 {
-	size_t i;
-	const json_t *slice;
-	json_array_foreach (slices_of(node), i, slice) {
+	mod_foreach (slice, kube_lower_slices(node)) {
 		g_autofree char *name =
 			g_strconcat("nvidia.com/mig-", mod_str(slice, "profile"), NULL);
 		add(requests, g_strdelimit(name, "+", '.'), gpus);
@@ -108,7 +102,7 @@ json_t *kube_lower_gpus(KubeLowering *lowering, const json_t *node)
 {
 	const char *own = mod_str(kube_lower_pod_settings(lowering, node), "gpu_resource");
 	json_int_t gpus = mod_int(json_object_get(node, "offer"), "gpus");
-	size_t per_gpu = json_array_size(slices_of(node));
+	size_t per_gpu = json_array_size(kube_lower_slices(node));
 	json_t *requests = json_object();
 	if (gpus == 0)
 		return requests;

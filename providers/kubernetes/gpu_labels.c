@@ -14,9 +14,7 @@ static const json_t *labels_of(const json_t *node)
 char *kube_selector_text(const json_t *map)
 {
 	g_autoptr(GPtrArray) parts = g_ptr_array_new_with_free_func(g_free);
-	const char *key;
-	json_t *value;
-	json_object_foreach (mod_unconst(map), key, value)
+	mod_foreach_member (key, value, map)
 		g_ptr_array_add(parts, g_strconcat(key, "=", json_string_value(value), NULL));
 	g_ptr_array_sort(parts, mod_compare_texts);
 	g_ptr_array_add(parts, NULL);
@@ -45,9 +43,8 @@ static const char *value_or_none(const json_t *node, const char *label)
 static char *by_node(const json_t *nodes, const char *label, const char *but)
 {
 	g_autoptr(GString) text = g_string_new(NULL);
-	size_t i, shown = 0, more = 0;
-	const json_t *node;
-	json_array_foreach (nodes, i, node) {
+	size_t shown = 0, more = 0;
+	mod_foreach (node, nodes) {
 		const char *value = value_or_none(node, label);
 		if (but && g_str_equal(value, but))
 			continue;
@@ -66,9 +63,7 @@ static char *by_node(const json_t *nodes, const char *label, const char *but)
 static json_t *shared_value(const json_t *nodes, const char *label)
 {
 	const char *first = value_or_none(json_array_get(nodes, 0), label);
-	size_t i;
-	const json_t *node;
-	json_array_foreach (nodes, i, node)
+	mod_foreach (node, nodes)
 		if (!g_str_equal(value_or_none(node, label), first)) {
 			g_autofree char *each = by_node(nodes, label, NULL);
 			return json_string(each);
@@ -80,14 +75,12 @@ json_t *kube_gpu_labels_of(const json_t *nodes, const char *selector)
 {
 	static const char *const names[] = {KUBE_MIG_CONFIG, KUBE_PLUGIN_CONFIG};
 	json_t *labels = json_object(), *cut = json_array();
-	size_t i;
-	json_t *node;
-	for (i = 0; i < G_N_ELEMENTS(names); i++) {
+	for (size_t i = 0; i < G_N_ELEMENTS(names); i++) {
 		json_t *value = shared_value(nodes, names[i]);
 		if (value)
 			json_object_set_new(labels, names[i], value);
 	}
-	json_array_foreach (nodes, i, node)
+	mod_foreach (node, nodes)
 		if (*mod_str(labels_of(node), KUBE_MIG_CONFIG))
 			json_array_append(cut, node);
 	g_autofree char *state = by_node(cut, KUBE_MIG_STATE, DONE);
@@ -98,10 +91,9 @@ json_t *kube_gpu_labels_of(const json_t *nodes, const char *selector)
 
 char *kube_gpu_labels_wrong(const json_t *node, const json_t *wanted, bool *failed)
 {
-	const char *label, *state = value_or_none(node, KUBE_MIG_STATE);
-	json_t *value;
+	const char *state = value_or_none(node, KUBE_MIG_STATE);
 	*failed = false;
-	json_object_foreach (mod_unconst(wanted), label, value)
+	mod_foreach_member (label, value, wanted)
 		if (!g_str_equal(value_or_none(node, label), json_string_value(value)))
 			return g_strdup_printf("%s: the label %s is %s, not %s", kube_name_of(node),
 				label, value_or_none(node, label), json_string_value(value));

@@ -50,9 +50,7 @@ static bool is_marked(const KubeCall *call, const json_t *node, const char *id)
 /* Borrowed; NULL: none is. */
 static const json_t *marked_of(const KubeCall *call, const json_t *nodes, const char *id)
 {
-	size_t i;
-	const json_t *node;
-	json_array_foreach (nodes, i, node)
+	mod_foreach (node, nodes)
 		if (is_marked(call, node, id))
 			return node;
 	return NULL;
@@ -97,13 +95,12 @@ static rgp_status find_marked(const Looking *looking)
 {
 	g_autofree char *query = kube_marks_selector(looking->cluster);
 	g_auto(ModRestAnswer) answer = {0};
-	json_t *nodes = NULL, *node;
+	json_t *nodes = NULL;
 	rgp_status status = read_query(looking->call, query, &nodes, &answer.failure);
 	json_auto_t *owned = nodes;
-	size_t i;
 	if (status == RGP_OK && !owned)
 		return report(looking->call, &answer);
-	json_array_foreach (owned, i, node)
+	mod_foreach (node, owned)
 		if (is_marked(looking->call, node, selector_of(node)))
 			json_object_set_new(looking->ids, selector_of(node), json_true());
 	return status;
@@ -112,13 +109,10 @@ static rgp_status find_marked(const Looking *looking)
 static rgp_status look(const Looking *looking, const json_t *known)
 {
 	rgp_status status = find_marked(looking);
-	size_t i;
-	json_t *value;
-	const char *id;
-	json_array_foreach (known, i, value)
-		if (json_is_string(value))
-			json_object_set_new(looking->ids, json_string_value(value), json_true());
-	json_object_foreach (looking->ids, id, value) {
+	mod_foreach (text, known)
+		if (json_is_string(text))
+			json_object_set_new(looking->ids, json_string_value(text), json_true());
+	mod_foreach_member (id, value, looking->ids) {
 		g_auto(ModRestAnswer) answer = {0};
 		json_t *nodes = NULL;
 		if (status == RGP_OK)
@@ -198,14 +192,12 @@ static bool is_taken(const json_t *node, const json_t *marks, ModFailure *failur
 static bool check_nodes(
 	const json_t *nodes, const char *id, const json_t *marks, ModFailure *failure)
 {
-	size_t i;
-	const json_t *node;
 	if (!json_array_size(nodes)) {
 		mod_failure_set(failure, RGP_CLASS_INVALID, NULL, "no node has the labels %s", id);
 		failure->definite = true;
 		failure->hint = "`kubectl get nodes --show-labels` shows those of all nodes";
 	}
-	json_array_foreach (nodes, i, node)
+	mod_foreach (node, nodes)
 		if (is_taken(node, marks, failure))
 			return false;
 	return json_array_size(nodes) > 0;
@@ -217,13 +209,12 @@ rgp_status kube_gpu_nodes_create(const KubeCall *call, const json_t *input)
 	const json_t *attributes = json_object_get(input, "attributes");
 	g_autofree char *id = kube_selector_text(json_object_get(attributes, "selector"));
 	ModFailure failure = {0};
-	json_t *nodes = NULL, *node;
+	json_t *nodes = NULL;
 	rgp_status status = kube_gpu_nodes_read(call, id, &nodes, &failure);
 	json_auto_t *owned = nodes;
-	size_t i;
 	if (status == RGP_OK && owned)
 		check_nodes(owned, id, json_object_get(input, "marks"), &failure);
-	json_array_foreach (owned, i, node) {
+	mod_foreach (node, owned) {
 		if (status != RGP_OK || failure.class_ != RGP_CLASS_OK)
 			break;
 		json_t *body = json_pack("{s:{s:o, s:{s:s}}}", "metadata", "labels",
@@ -241,12 +232,11 @@ rgp_status kube_gpu_nodes_create(const KubeCall *call, const json_t *input)
 /* Its marks for another node, as metadata, a new reference. */
 static json_t *marks_for(const json_t *marked)
 {
-	json_t *metadata = json_pack("{s:{}, s:{}}", "labels", "annotations"), *value;
+	json_t *metadata = json_pack("{s:{}, s:{}}", "labels", "annotations");
 	static const char *const parts[] = {"labels", "annotations"};
 	for (size_t i = 0; i < G_N_ELEMENTS(parts); i++) {
-		const char *key;
 		const json_t *all = json_object_get(json_object_get(marked, "metadata"), parts[i]);
-		json_object_foreach (mod_unconst(all), key, value)
+		mod_foreach_member (key, value, all)
 			if (g_str_has_prefix(key, KUBE_MARK))
 				json_object_set(json_object_get(metadata, parts[i]), key, value);
 	}
@@ -287,15 +277,14 @@ rgp_status kube_gpu_nodes_update(const KubeCall *call, const json_t *item)
 {
 	const char *id = mod_str(item, "id");
 	ModFailure failure = {0};
-	json_t *nodes = NULL, *node;
+	json_t *nodes = NULL;
 	rgp_status status = kube_gpu_nodes_read(call, id, &nodes, &failure);
 	json_auto_t *owned = nodes;
 	const json_t *marked = marked_of(call, owned, id);
-	size_t i;
 	if (status == RGP_OK && owned && !marked)
 		mod_failure_set(&failure, RGP_CLASS_GONE, NULL,
 			"no node with the labels %s is configured by raygpu", id);
-	json_array_foreach (owned, i, node)
+	mod_foreach (node, owned)
 		if (status == RGP_OK && failure.class_ == RGP_CLASS_OK)
 			status = update_node(call, item, node, marked, &failure);
 	if (status == RGP_OK)
@@ -310,19 +299,16 @@ rgp_status kube_gpu_nodes_remove(const KubeCall *call, const json_t *item)
 {
 	const char *id = mod_str(item, "id");
 	ModFailure failure = {0};
-	json_t *nodes = NULL, *node;
+	json_t *nodes = NULL;
 	rgp_status status = kube_gpu_nodes_read(call, id, &nodes, &failure);
 	json_auto_t *owned = nodes;
-	size_t i;
-	json_array_foreach (owned, i, node) {
+	mod_foreach (node, owned) {
 		if (status != RGP_OK || failure.class_ != RGP_CLASS_OK ||
 			!is_marked(call, node, id))
 			continue;
-		json_t *metadata = marks_for(node), *part;
-		const char *name, *key;
-		json_t *value;
-		json_object_foreach (metadata, name, part)
-			json_object_foreach (part, key, value)
+		json_t *metadata = marks_for(node);
+		mod_foreach_member (name, part, metadata)
+			mod_foreach_member (key, value, part)
 				json_object_set_new(part, key, json_null());
 		status = patch_node(call, node, json_pack("{s:o}", "metadata", metadata), &failure);
 	}
@@ -339,16 +325,15 @@ rgp_status kube_gpu_nodes_ready(const KubeCall *call, const json_t *item)
 	const char *id = mod_str(item, "id");
 	const json_t *wanted = json_object_get(json_object_get(item, "recorded"), "node_labels");
 	g_auto(ModRestAnswer) answer = {0};
-	json_t *nodes = NULL, *node;
+	json_t *nodes = NULL;
 	rgp_status status = kube_gpu_nodes_read(call, id, &nodes, &answer.failure);
 	json_auto_t *owned = nodes;
-	size_t i;
 	if (status != RGP_OK)
 		return status;
 	if (!owned)
 		return mod_give_failed(
 			&call->talk, mod_str(item, "address"), NULL, &answer.failure);
-	json_array_foreach (owned, i, node) {
+	mod_foreach (node, owned) {
 		bool failed;
 		g_autofree char *wrong = kube_gpu_labels_wrong(node, wanted, &failed);
 		if (!wrong)

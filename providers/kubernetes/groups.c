@@ -152,20 +152,16 @@ static rgp_status by_cluster(const KubeCall *call, const json_t *items, ClusterF
 {
 	KubeApi api;
 	json_auto_t *clusters = json_object();
-	const json_t *item;
-	json_t *list;
-	size_t i;
-	const char *key;
 	if (kube_api_of(call, KUBE_WORKER_GROUP, &api) != RGP_OK)
 		return RGP_FAIL;
-	json_array_foreach (items, i, item) {
+	mod_foreach (item, items) {
 		g_autofree char *name = cluster_of(&api, item);
 		if (!json_object_get(clusters, name))
 			json_object_set_new(clusters, name, json_array());
 		json_array_append(json_object_get(clusters, name), mod_unconst(item));
 	}
 	rgp_status status = RGP_OK;
-	json_object_foreach (clusters, key, list) {
+	mod_foreach_member (key, list, clusters) {
 		g_auto(KubeId) id = kube_id_parse(&api, key);
 		if (status == RGP_OK)
 			status = fn(call, &api, &id, list);
@@ -186,9 +182,7 @@ static const char *group_name(const json_t *item)
 static void plan_update(const void *data, json_t *ops)
 {
 	const Change *change = data;
-	size_t i;
-	const json_t *item;
-	json_array_foreach (change->items, i, item)
+	mod_foreach (item, change->items)
 		/* the patch of an update that now replaces pods was answered */
 		if (!g_str_equal(mod_str(item, "operation"), ROLLING))
 			kube_patch_update(ops, change->cluster, group_name(item), item);
@@ -239,9 +233,7 @@ static rgp_status give_updated(
 static rgp_status give_all(const KubeCall *call, const json_t *items, ModFailure *failure)
 {
 	rgp_status status = RGP_OK;
-	size_t i;
-	const json_t *item;
-	json_array_foreach (items, i, item)
+	mod_foreach (item, items)
 		if (status == RGP_OK)
 			status = mod_give_failed(&call->talk, mod_str(item, "address"),
 				mod_str(item, "id"), failure);
@@ -259,12 +251,10 @@ static rgp_status update_cluster(
 	if (status == RGP_OK && change.failure.class_ == RGP_CLASS_OK)
 		status = kube_pods_read(call, change.cluster, &pods, &change.failure);
 	json_auto_t *owned = pods;
-	size_t i;
-	const json_t *item;
 	if (status == RGP_OK && change.failure.class_ != RGP_CLASS_OK)
 		status = give_all(call, items, &change.failure);
 	else
-		json_array_foreach (items, i, item)
+		mod_foreach (item, items)
 			if (status == RGP_OK)
 				status = give_updated(call, change.cluster, owned, item);
 	change_clear(&change);
@@ -314,10 +304,8 @@ static rgp_status delete_pods(Change *change, const KubeId *id, const char *grou
 static rgp_status end_pods(Change *change, const KubeId *id, const json_t *pods, json_t **empty)
 {
 	rgp_status status = RGP_OK;
-	size_t i;
-	json_t *name;
 	*empty = json_array();
-	json_array_foreach (change->names, i, name) {
+	mod_foreach (name, change->names) {
 		const char *group = json_string_value(name);
 		if (status != RGP_OK || change->failure.class_ != RGP_CLASS_OK)
 			break;
@@ -364,9 +352,7 @@ static rgp_status remove_cluster(
 	const KubeCall *call, const KubeApi *api, const KubeId *id, const json_t *items)
 {
 	json_auto_t *names = json_array();
-	size_t i;
-	const json_t *item;
-	json_array_foreach (items, i, item)
+	mod_foreach (item, items)
 		json_array_append_new(names, json_string(group_name(item)));
 	Change change = {.call = call, .api = *api, .names = names};
 	json_t *pods = NULL;
@@ -379,7 +365,7 @@ static rgp_status remove_cluster(
 	if (status == RGP_OK && change.failure.class_ != RGP_CLASS_OK)
 		status = give_all(call, items, &change.failure);
 	else
-		json_array_foreach (items, i, item)
+		mod_foreach (item, items)
 			if (status == RGP_OK)
 				status = give_removed(call, owned, item);
 	change_clear(&change);

@@ -59,9 +59,7 @@ static char *mig_fault(const json_t *labels)
 
 static char *label_fault(const json_t *labels, const json_t *selector)
 {
-	const char *key;
-	json_t *value;
-	json_object_foreach (mod_unconst(selector), key, value) {
+	mod_foreach_member (key, value, selector) {
 		const char *there = mod_str(labels, key);
 		if (strcmp(there, json_string_value(value)))
 			return g_strdup_printf("has the label %s: %s, and the pool needs %s", key,
@@ -91,9 +89,8 @@ typedef struct {
 
 static rgp_status on_nodes(void *data, const json_t *items)
 {
-	json_t *nodes = data, *node;
-	size_t i;
-	json_array_foreach (items, i, node)
+	json_t *nodes = data;
+	mod_foreach (node, items)
 		json_object_set(nodes, kube_name_of(node), node);
 	return RGP_OK;
 }
@@ -111,9 +108,7 @@ static char *faults_of(const Checking *checking, const json_t *seen, const char 
 	const json_t *pods = json_object_get(json_object_get(seen, "pods"), group);
 	const json_t *pod_template = template_of(seen, group);
 	g_autoptr(GString) text = g_string_new(NULL);
-	const char *name;
-	json_t *count;
-	json_object_foreach (json_object_get(pods, "nodes"), name, count) {
+	mod_foreach_member (name, count, json_object_get(pods, "nodes")) {
 		const json_t *node = json_object_get(checking->nodes, name);
 		g_autofree char *fault = node ? kube_node_fault(node, pod_template) : NULL;
 		if (fault)
@@ -144,8 +139,6 @@ rgp_status kube_health(const KubeCall *call, const json_t *input)
 	const char *kind = mod_str(input, "kind");
 	json_auto_t *nodes = json_object();
 	Checking checking = {.call = call, .nodes = nodes};
-	size_t i;
-	const json_t *item;
 	/* heads run on nodes without GPUs */
 	if (!g_str_equal(kind, KUBE_WORKER_GROUP))
 		return RGP_OK;
@@ -156,7 +149,7 @@ rgp_status kube_health(const KubeCall *call, const json_t *input)
 		kube_pages(call, "Node.list", url, false, on_nodes, nodes, &checking.failure);
 	/* who may not list nodes sees nothing of them */
 	bool read = status == RGP_OK && checking.failure.class_ == RGP_CLASS_OK;
-	json_array_foreach (json_object_get(input, "items"), i, item)
+	mod_foreach (item, json_object_get(input, "items"))
 		if (read && status == RGP_OK)
 			status = check_item(&checking, item);
 	mod_failure_clear(&checking.failure);

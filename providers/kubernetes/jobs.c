@@ -50,9 +50,8 @@ static char *name_of(const char *cluster, const char *job, const json_t *spec)
 /* After the cluster and its groups. */
 static json_t *before_jobs(const KubeLowering *lowering)
 {
-	json_t *addresses = json_array(), *resource;
-	size_t i;
-	json_array_foreach (lowering->resources, i, resource)
+	json_t *addresses = json_array();
+	mod_foreach (resource, lowering->resources)
 		if (json_object_get(resource, "nodes"))
 			json_array_append(addresses, json_object_get(resource, "address"));
 	return addresses;
@@ -60,10 +59,9 @@ static json_t *before_jobs(const KubeLowering *lowering)
 
 void kube_lower_jobs(KubeLowering *lowering)
 {
-	const char *cluster = mod_str(lowering->fitted, "cluster"), *name;
+	const char *cluster = mod_str(lowering->fitted, "cluster");
 	json_auto_t *before = before_jobs(lowering);
-	json_t *job;
-	json_object_foreach (json_object_get(lowering->fitted, "jobs"), name, job) {
+	mod_foreach_member (name, job, json_object_get(lowering->fitted, "jobs")) {
 		json_t *spec = spec_of(cluster, job);
 		g_autofree char *object = name_of(cluster, name, spec);
 		g_autofree char *origin = g_strconcat("/jobs/", name, NULL);

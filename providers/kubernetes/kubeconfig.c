@@ -1,5 +1,6 @@
 #include "kubernetes/kubeconfig.h"
 #include <string.h>
+#include "base/loopback.h"
 #include "kubernetes/document.h"
 
 /* kubernetes.io/docs/tasks/run-application/access-api-from-pod */
@@ -79,9 +80,7 @@ static void fix_entry(const ModTalk *talk, json_t *entry, const char *folder)
 
 static json_t *find_named(const json_t *list, const char *name)
 {
-	size_t i;
-	json_t *entry;
-	json_array_foreach (list, i, entry)
+	mod_foreach (entry, list)
 		if (g_str_equal(mod_str(entry, "name"), name))
 			return entry;
 	return NULL;
@@ -91,9 +90,7 @@ static void merge_list(const ModTalk *talk, json_t *merged, const json_t *file, 
 	const char *inner, const char *folder)
 {
 	json_t *into = json_object_get(merged, list);
-	size_t i;
-	json_t *entry;
-	json_array_foreach (json_object_get(file, list), i, entry)
+	mod_foreach (entry, json_object_get(file, list))
 		if (!find_named(into, mod_str(entry, "name"))) {
 			fix_entry(talk, json_object_get(entry, inner), folder);
 			json_array_append(into, entry);
@@ -137,6 +134,12 @@ static rgp_status read_file(
 	return RGP_OK;
 }
 
+/* Relative to the working directory, as kubectl reads the variable. */
+static char *path_of_env(const char *name)
+{
+	return g_str_has_prefix(name, "~/") ? g_strdup(name) : g_canonicalize_filename(name, NULL);
+}
+
 static rgp_status read_all(
 	const ModTalk *talk, const json_t *settings, json_t *merged, GString *paths)
 {
@@ -148,9 +151,11 @@ static rgp_status read_all(
 		return read_file(talk, merged, HOME_FILE, true, paths);
 	g_auto(GStrv) list = g_strsplit(several, ":", -1);
 	rgp_status status = RGP_OK;
-	for (size_t i = 0; list[i] && status == RGP_OK; i++)
+	for (size_t i = 0; list[i] && status == RGP_OK; i++) {
+		g_autofree char *path = path_of_env(list[i]);
 		if (*list[i])
-			status = read_file(talk, merged, list[i], true, paths);
+			status = read_file(talk, merged, path, true, paths);
+	}
 	return status;
 }
 
@@ -181,14 +186,6 @@ rgp_status kube_config_pem(const ModTalk *talk, const KubeConfig *config, const 
 	return RGP_OK;
 }
 
-static bool is_loopback(const char *server)
-{
-	g_autoptr(GUri) uri = g_uri_parse(server, G_URI_FLAGS_NONE, NULL);
-	const char *host = uri ? g_uri_get_host(uri) : NULL;
-	return host && (g_str_equal(host, "localhost") || g_str_has_prefix(host, "127.") ||
-			       g_str_equal(host, "::1"));
-}
-
 static rgp_status check_server(const ModTalk *talk, KubeConfig *config)
 {
 	const char *server = mod_str(config->cluster, "server");
@@ -202,7 +199,7 @@ static rgp_status check_server(const ModTalk *talk, KubeConfig *config)
 	if (!g_str_has_prefix(lower, "https://") && !g_str_has_prefix(lower, "http://"))
 		return kube_config_refuse(talk, config, NULL,
 			"the cluster's server \"%s\" is not an http:// or https:// URL", server);
-	if (g_str_has_prefix(lower, "http://") && !is_loopback(server))
+	if (g_str_has_prefix(lower, "http://") && !rg_is_loopback_url(server))
 		return kube_config_refuse(talk, config, "use its https:// URL",
 			"the cluster's server %s would get the credentials unencrypted", server);
 	config->server = g_strdup(server);
@@ -238,9 +235,7 @@ static rgp_status refuse_context(
 	const ModTalk *talk, const KubeConfig *config, const json_t *merged, const char *name)
 {
 	g_autoptr(GString) known = g_string_new(NULL);
-	size_t i;
-	const json_t *entry;
-	json_array_foreach (json_object_get(merged, "contexts"), i, entry)
+	mod_foreach (entry, json_object_get(merged, "contexts"))
 		g_string_append_printf(
 			known, "%s%s", known->len ? ", " : "", mod_str(entry, "name"));
 	g_autofree char *hint = g_strdup_printf("the contexts are: %s", known->str);

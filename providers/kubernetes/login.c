@@ -60,26 +60,21 @@ static void add_extra(GPtrArray *headers, const char *key, const json_t *values)
 	g_autofree char *lower = g_ascii_strdown(key, -1);
 	g_autofree char *escaped = g_uri_escape_string(lower, NULL, FALSE);
 	g_autofree char *name = g_strconcat("Impersonate-Extra-", escaped, NULL);
-	size_t i;
-	const json_t *value;
-	json_array_foreach (values, i, value)
+	mod_foreach (value, values)
 		add_header(headers, name, json_is_string(value) ? json_string_value(value) : "");
 }
 
 GStrv kube_login_headers(const ModTalk *talk, const KubeConfig *config)
 {
 	GPtrArray *headers = g_ptr_array_new();
-	const json_t *user = config->user, *group;
-	const char *key;
-	json_t *values;
-	size_t i;
+	const json_t *user = config->user;
 	bool sound = true;
 	add_header(headers, "Impersonate-User", mod_str(user, "as"));
 	add_header(headers, "Impersonate-Uid", mod_str(user, "as-uid"));
-	json_array_foreach (json_object_get(user, "as-groups"), i, group)
+	mod_foreach (group, json_object_get(user, "as-groups"))
 		add_header(headers, "Impersonate-Group",
 			json_is_string(group) ? json_string_value(group) : "");
-	json_object_foreach (json_object_get(user, "as-user-extra"), key, values)
+	mod_foreach_member (key, values, json_object_get(user, "as-user-extra"))
 		add_extra(headers, key, values);
 	for (guint n = 0; n < headers->len; n++)
 		sound = sound && !strpbrk(headers->pdata[n], "\r\n");

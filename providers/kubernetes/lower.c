@@ -6,92 +6,9 @@
 #define DISK_DEFAULT_GB 100
 #define TOKEN_SECRET KUBE_SECRET ".token"
 
-G_GNUC_PRINTF(4, 0)
-static void refuse(KubeLowering *lowering, const char *origin, const char *hint, const char *format,
-	va_list args)
-{
-	g_autofree char *summary = g_strdup_vprintf(format, args);
-	mod_report_origin(lowering->talk, RGP_CLASS_INVALID, origin, summary, hint);
-	lowering->status = RGP_FAIL;
-}
-
-void kube_lower_refuse(
-	KubeLowering *lowering, const char *origin, const char *hint, const char *format, ...)
-{
-	va_list args;
-	va_start(args, format);
-	refuse(lowering, origin, hint, format, args);
-	va_end(args);
-}
-
-void kube_lower_refuse_field(KubeLowering *lowering, const json_t *node, const char *field,
-	const char *hint, const char *format, ...)
-{
-	va_list args;
-	g_autofree char *origin = g_strconcat(mod_str(node, "origin"), field, NULL);
-	va_start(args, format);
-	refuse(lowering, origin, hint, format, args);
-	va_end(args);
-}
-
-json_t *kube_lower_setting(const KubeLowering *lowering, const char *name)
-{
-	return json_object_get(lowering->config, name);
-}
-
-json_t *kube_lower_quantity(const json_t *value)
-{
-	if (!json_is_integer(value))
-		return json_incref(mod_unconst(value));
-	return json_sprintf("%" JSON_INTEGER_FORMAT, json_integer_value(value));
-}
-
-const json_t *kube_lower_pod_settings(const KubeLowering *lowering, const json_t *node)
-{
-	return json_object_get(kube_lower_setting(lowering, "pods"), mod_str(node, "pool"));
-}
-
-json_t *kube_lower_object(const KubeLowering *lowering, const char *name)
-{
-	json_t *labels = json_copy(json_object_get(lowering->fitted, "labels"));
-	return json_pack(
-		"{s:s, s:o}", "object_name", name, "labels", labels ? labels : json_object());
-}
-
-void kube_lower_add(KubeLowering *lowering, const KubeWanted *wanted)
-{
-	g_autofree char *name = g_strdelimit(g_strdup(wanted->name), ".", '-');
-	g_autofree char *address = g_strdup_printf("%s.%s", wanted->kind, name);
-	json_t *resource = json_pack("{s:s, s:s, s:s, s:n, s:s?, s:s, s:o, s:o}", "address",
-		address, "kind", wanted->kind, "name", name, "index", "group", wanted->group,
-		"origin", wanted->origin, "depends_on",
-		wanted->depends_on ? wanted->depends_on : json_array(), "attributes",
-		wanted->attributes);
-	if (wanted->nodes)
-		json_object_set_new(resource, "nodes", wanted->nodes);
-	if (wanted->restart)
-		json_object_set_new(resource, "restart", wanted->restart);
-	json_array_append_new(lowering->resources, resource);
-}
-
-bool kube_lower_is_elastic(const json_t *node)
-{
-	return json_object_get(node, "max") != NULL;
-}
-
 static const json_t *nodes_of(const KubeLowering *lowering)
 {
 	return json_object_get(lowering->fitted, "nodes");
-}
-
-bool kube_lower_has_elastic(const KubeLowering *lowering)
-{
-	size_t i;
-	const json_t *node;
-	json_array_foreach (nodes_of(lowering), i, node)
-		if (kube_lower_is_elastic(node))
-			return true;
-	return json_is_true(json_object_get(lowering->fitted, "elastic"));
 }
 
 /* ---- checks */
@@ -104,7 +21,7 @@ static void check_disk(KubeLowering *lowering, const json_t *node)
 			"pods have no root disk whose type could be chosen");
 	else if (mod_int(disk, "size_gb") != DISK_DEFAULT_GB)
 		kube_lower_refuse_field(lowering, node, "/disk/size",
-			"use provider.pods.POOL.ephemeral_storage",
+			"use provider.ephemeral_storage of the pool",
 			"pods have no root disk of their own");
 }
 
@@ -153,14 +70,39 @@ static void check_once(KubeLowering *lowering, const json_t *node, GHashTable *s
 			mod_str(node, "pool"));
 }
 
-/* The settings of a pool that does not exist would be ignored. */
-static void check_pod_settings(KubeLowering *lowering, GHashTable *pools)
+/* Only one of the two places of a pool's settings is read. */
+static void check_former(KubeLowering *lowering, const json_t *node)
 {
-	const char *pool;
-	json_t *settings;
-	json_object_foreach (kube_lower_setting(lowering, "pods"), pool, settings) {
+	const char *pool = mod_str(node, "pool");
+	g_autofree char *origin = g_strconcat("/provider/pods/", pool, NULL);
+	g_autofree char *now = g_strconcat(mod_str(node, "origin") + 1, ".provider", NULL);
+	g_strdelimit(now, "/", '.');
+	g_autofree char *summary = g_strdup_printf("provider.pods.%s is deprecated", pool);
+	g_autofree char *hint = g_strdup_printf("move its settings to %s", now);
+	if (!kube_lower_former_settings(lowering, node))
+		return;
+	if (json_object_get(node, "config"))
+		kube_lower_refuse(lowering, origin, hint,
+			"%s has settings in provider.pods and in %s", pool, now);
+	else
+		mod_report_warning(lowering->talk, origin, summary, hint);
+}
+
+/* A disabled pool has no nodes, and its settings are for when it is enabled again. */
+static bool is_disabled(const KubeLowering *lowering, const char *pool)
+{
+	mod_foreach (name, json_object_get(lowering->fitted, "disabled"))
+		if (g_str_equal(json_string_value(name), pool))
+			return true;
+	return false;
+}
+
+/* The settings of a pool that does not exist would be ignored. */
+static void check_former_settings(KubeLowering *lowering, GHashTable *pools)
+{
+	mod_foreach_member (pool, settings, kube_lower_setting(lowering, "pods")) {
 		g_autofree char *origin = g_strconcat("/provider/pods/", pool, NULL);
-		if (!g_hash_table_contains(pools, pool))
+		if (!g_hash_table_contains(pools, pool) && !is_disabled(lowering, pool))
 			kube_lower_refuse(lowering, origin, "it must be head or the name of a pool",
 				"provider.pods has settings of \"%s\", which is not a pool", pool);
 	}
@@ -169,13 +111,13 @@ static void check_pod_settings(KubeLowering *lowering, GHashTable *pools)
 static void check_all(KubeLowering *lowering)
 {
 	g_autoptr(GHashTable) seen = g_hash_table_new(g_str_hash, g_str_equal);
-	size_t i;
-	const json_t *node;
-	json_array_foreach (nodes_of(lowering), i, node) {
+	mod_foreach (node, nodes_of(lowering)) {
 		check_node(lowering, node);
+		if (!g_hash_table_contains(seen, mod_str(node, "pool")))
+			check_former(lowering, node);
 		check_once(lowering, node, seen);
 	}
-	check_pod_settings(lowering, seen);
+	check_former_settings(lowering, seen);
 }
 
 /* ---- resources */
@@ -313,9 +255,8 @@ static void add_cluster(KubeLowering *lowering, const json_t *head, json_t *grou
 static json_t *before_group(const KubeLowering *lowering, const char *cluster, const char *pool)
 {
 	g_autofree char *nodes = g_strconcat(KUBE_GPU_NODES ".", pool, NULL);
-	json_t *addresses = json_pack("[s]", cluster), *resource;
-	size_t i;
-	json_array_foreach (lowering->resources, i, resource)
+	json_t *addresses = json_pack("[s]", cluster);
+	mod_foreach (resource, lowering->resources)
 		if (g_str_equal(mod_str(resource, "address"), nodes))
 			json_array_append_new(addresses, json_string(nodes));
 	return addresses;
@@ -325,9 +266,7 @@ static void add_groups(KubeLowering *lowering, const json_t *attributes_of)
 {
 	g_autofree char *cluster =
 		g_strconcat(KUBE_RAY_CLUSTER ".", mod_str(lowering->fitted, "cluster"), NULL);
-	size_t i;
-	const json_t *node;
-	json_array_foreach (nodes_of(lowering), i, node) {
+	mod_foreach (node, nodes_of(lowering)) {
 		const char *pool = mod_str(node, "pool");
 		if (g_str_equal(mod_str(node, "role"), "head"))
 			continue;
@@ -347,9 +286,7 @@ static void add_groups(KubeLowering *lowering, const json_t *attributes_of)
 static json_t *make_groups(KubeLowering *lowering, json_t *groups)
 {
 	json_t *by_pool = json_object();
-	size_t i;
-	const json_t *node;
-	json_array_foreach (nodes_of(lowering), i, node) {
+	mod_foreach (node, nodes_of(lowering)) {
 		if (g_str_equal(mod_str(node, "role"), "head"))
 			continue;
 		json_t *attributes = group_attributes(lowering, node);
@@ -361,9 +298,7 @@ static json_t *make_groups(KubeLowering *lowering, json_t *groups)
 
 static const json_t *head_of(const KubeLowering *lowering)
 {
-	size_t i;
-	const json_t *node;
-	json_array_foreach (nodes_of(lowering), i, node)
+	mod_foreach (node, nodes_of(lowering))
 		if (g_str_equal(mod_str(node, "role"), "head"))
 			return node;
 	return NULL;

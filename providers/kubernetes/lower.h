@@ -17,6 +17,7 @@ typedef struct {
 	rgp_status status; /* RGP_FAIL after a refusal */
 } KubeLowering;
 
+/* lower_parts.c */
 /* The spec's value at `origin` cannot be carried out. */
 void kube_lower_refuse(KubeLowering *lowering, const char *origin, const char *hint,
 	const char *format, ...) G_GNUC_PRINTF(4, 5);
@@ -27,8 +28,12 @@ void kube_lower_refuse_field(KubeLowering *lowering, const json_t *node, const c
 json_t *kube_lower_setting(const KubeLowering *lowering, const char *name);
 /* A quantity as text, which is how the API returns it; a new reference. */
 json_t *kube_lower_quantity(const json_t *value);
-/* The settings of the node's pool in provider.pods; NULL: none. */
+/* The settings of the node's pool; NULL: none. */
 const json_t *kube_lower_pod_settings(const KubeLowering *lowering, const json_t *node);
+/* Those in provider.pods, where the settings of pools were in former releases; NULL: none. */
+const json_t *kube_lower_former_settings(const KubeLowering *lowering, const json_t *node);
+/* Where the spec has that setting; g_free. */
+char *kube_lower_pod_origin(const json_t *node, const char *name);
 
 typedef struct {
 	const char *kind, *name, *origin, *group; /* group NULL: not of a pool */
@@ -49,6 +54,7 @@ void kube_lower_cdi(const KubeLowering *lowering, const json_t *node, json_t *sp
 /* gpu.c: the resources that the node's pods request for their GPUs, name -> number; {} without
  * GPUs. */
 json_t *kube_lower_gpus(KubeLowering *lowering, const json_t *node);
+const json_t *kube_lower_slices(const json_t *node); /* of MIG, as the spec has them */
 /* The model in a pod shape: "A100-80GB" of "A100-80GB:8"; g_free. */
 char *kube_lower_model(const json_t *node);
 /* The node label that names GPU models, and its values for a node's pods, NULL-ended; NULL: none

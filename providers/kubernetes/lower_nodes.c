@@ -3,25 +3,19 @@
 #include "kubernetes/gpu_nodes.h"
 #include "kubernetes/lower.h"
 
-static const json_t *slices_of(const json_t *node)
-{
-	return json_object_get(json_object_get(node, "share"), "mig");
-}
-
 /* "all-1g.5gb" of nvidia-mig-parted's own configurations; with several profiles only the user knows
  * its name. g_free; NULL after a refusal. */
 static char *mig_config_of(KubeLowering *lowering, const json_t *node)
 {
 	const char *own = mod_str(kube_lower_pod_settings(lowering, node), "mig_config");
-	const json_t *slices = slices_of(node), *slice;
+	const json_t *slices = kube_lower_slices(node);
 	const char *first = mod_str(json_array_get(slices, 0), "profile");
-	size_t i;
 	if (*own)
 		return g_strdup(own);
-	json_array_foreach (slices, i, slice)
+	mod_foreach (slice, slices)
 		if (!g_str_equal(mod_str(slice, "profile"), first)) {
 			kube_lower_refuse_field(lowering, node, "/share/mig",
-				"give its name in provider.pods.POOL.mig_config",
+				"give its name in provider.mig_config of the pool",
 				"the MIG manager's configuration of several profiles is not known");
 			return NULL;
 		}
@@ -32,7 +26,7 @@ static json_t *labels_of(KubeLowering *lowering, const json_t *node)
 {
 	const char *plugin =
 		mod_str(kube_lower_pod_settings(lowering, node), "device_plugin_config");
-	g_autofree char *config = slices_of(node) ? mig_config_of(lowering, node) : NULL;
+	g_autofree char *config = kube_lower_slices(node) ? mig_config_of(lowering, node) : NULL;
 	json_t *labels = json_object();
 	if (config)
 		json_object_set_new(labels, KUBE_MIG_CONFIG, json_string(config));
@@ -47,7 +41,7 @@ static json_t *selector_of(KubeLowering *lowering, const json_t *node)
 	json_t *selector = json_copy(kube_lower_setting(lowering, "node_selector"));
 	if (!own)
 		kube_lower_refuse(lowering, "/provider/manage_nodes",
-			"give labels of them in provider.pods.POOL.node_selector",
+			"give labels of them in provider.node_selector of the pool",
 			"raygpu configures the GPUs only of nodes that the spec names, and those "
 			"of the pool %s are not",
 			mod_str(node, "pool"));
@@ -59,9 +53,7 @@ static json_t *selector_of(KubeLowering *lowering, const json_t *node)
 
 static bool is_known(const KubeLowering *lowering, const json_t *selector)
 {
-	size_t i;
-	const json_t *resource;
-	json_array_foreach (lowering->resources, i, resource)
+	mod_foreach (resource, lowering->resources)
 		if (json_equal(json_object_get(json_object_get(resource, "attributes"), "selector"),
 			    selector))
 			return true;
@@ -78,7 +70,7 @@ static void add_nodes(KubeLowering *lowering, const json_t *node, json_t *depend
 	json_auto_t *selector = selector_of(lowering, node);
 	if (is_known(lowering, selector))
 		kube_lower_refuse_field(lowering, node, "",
-			"give each its own labels in provider.pods.POOL.node_selector",
+			"give each its own labels in provider.node_selector of the pool",
 			"the nodes of the pool %s are those of another pool", pool);
 	json_array_append_new(depends_on, json_string(address));
 	kube_lower_add(lowering, &(KubeWanted){.kind = KUBE_GPU_NODES,
@@ -95,8 +87,7 @@ static void check_unmanaged(KubeLowering *lowering, const json_t *node)
 	static const char *const names[] = {"mig_config", "device_plugin_config"};
 	const json_t *settings = kube_lower_pod_settings(lowering, node);
 	for (size_t i = 0; i < G_N_ELEMENTS(names); i++) {
-		g_autofree char *origin =
-			g_strdup_printf("/provider/pods/%s/%s", mod_str(node, "pool"), names[i]);
+		g_autofree char *origin = kube_lower_pod_origin(node, names[i]);
 		if (json_object_get(settings, names[i]))
 			kube_lower_refuse(lowering, origin, "set provider.manage_nodes: true",
 				"%s is a label of nodes, which raygpu leaves alone without "
@@ -108,12 +99,10 @@ static void check_unmanaged(KubeLowering *lowering, const json_t *node)
 void kube_lower_gpu_nodes(KubeLowering *lowering, json_t *depends_on)
 {
 	bool managed = json_is_true(kube_lower_setting(lowering, "manage_nodes"));
-	size_t i;
-	const json_t *node;
 	if (managed && g_str_has_prefix(kube_lower_gpu_label(lowering), "cloud.google.com/"))
 		kube_lower_refuse(lowering, "/provider/manage_nodes", "remove it",
 			"Google Kubernetes Engine configures the GPUs of its node pools itself");
-	json_array_foreach (json_object_get(lowering->fitted, "nodes"), i, node) {
+	mod_foreach (node, json_object_get(lowering->fitted, "nodes")) {
 		if (managed)
 			add_nodes(lowering, node, depends_on);
 		else

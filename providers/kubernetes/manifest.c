@@ -49,14 +49,12 @@ static char *toleration_name(const json_t *toleration)
 static GList *sorted_keys(const json_t *object)
 {
 	GList *keys = NULL;
-	const char *key;
-	json_t *value;
-	json_object_foreach (mod_unconst(object), key, value)
+	mod_foreach_member (key, value, object)
 		keys = g_list_prepend(keys, (void *)(uintptr_t)key);
 	return g_list_sort(keys, (GCompareFunc)strcmp);
 }
 
-json_t *kube_template_to_api(const json_t *attribute)
+static json_t *template_to_api(const json_t *attribute)
 {
 	json_t *whole = json_deep_copy(attribute), *spec = get(whole, "spec");
 	json_t *by_name = get(spec, "tolerations");
@@ -72,10 +70,9 @@ json_t *kube_template_to_api(const json_t *attribute)
 
 json_t *kube_template_from_api(const json_t *pod_template)
 {
-	json_t *whole = json_deep_copy(pod_template), *spec = get(whole, "spec"), *toleration;
+	json_t *whole = json_deep_copy(pod_template), *spec = get(whole, "spec");
 	json_t *by_name = json_object();
-	size_t i;
-	json_array_foreach (get(spec, "tolerations"), i, toleration) {
+	mod_foreach (toleration, get(spec, "tolerations")) {
 		g_autofree char *name = toleration_name(toleration);
 		json_object_set(by_name, name, toleration);
 	}
@@ -104,7 +101,7 @@ static json_t *ray_group(const json_t *start_params, const json_t *labels, const
 	json_object_set(group, "rayStartParams", mod_unconst(start_params));
 	if (json_object_size(labels))
 		json_object_set(group, "labels", mod_unconst(labels));
-	json_object_set_new(group, "template", kube_template_to_api(template));
+	json_object_set_new(group, "template", template_to_api(template));
 	return group;
 }
 
@@ -233,9 +230,8 @@ json_t *kube_object_to_api(const char *kind, const json_t *attributes)
 /* Without those of raygpu and of Kueue, which are attributes of their own or marks. */
 static json_t *user_labels(const json_t *object)
 {
-	json_t *labels = json_object(), *value;
-	const char *key;
-	json_object_foreach (get(get(object, "metadata"), "labels"), key, value)
+	json_t *labels = json_object();
+	mod_foreach_member (key, value, get(get(object, "metadata"), "labels"))
 		if (!g_str_has_prefix(key, KUBE_MARK) && !g_str_equal(key, KUBE_QUEUE_LABEL) &&
 			!g_str_equal(key, KUBE_PRIORITY_LABEL))
 			json_object_set(labels, key, value);

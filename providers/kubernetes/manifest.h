@@ -36,7 +36,6 @@ const KubeKind *kube_kind(const char *kind);
 
 /* A pod template. An attribute has its tolerations as an object by key, operator, value and effect,
  * so that those which others add are not compared. */
-json_t *kube_template_to_api(const json_t *attribute);
 json_t *kube_template_from_api(const json_t *pod_template);
 /* The hash of a template that is in its annotation; "": none. Borrowed. */
 const char *kube_template_hash(const json_t *pod_template);

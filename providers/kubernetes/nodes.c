@@ -22,26 +22,21 @@ static bool field_has(const char *field, const char *value)
 }
 
 /* The model of a node, "" if the table has none. g_free. */
-static char *model_of(const char *csv, const json_t *labels)
+static char *model_of(const GPtrArray *rows, const json_t *labels)
 {
-	g_auto(GStrv) lines = g_strsplit(csv, "\n", -1);
 	const char *product = mod_str(labels, PRODUCT_LABEL), *gke = mod_str(labels, GKE_LABEL);
-	for (size_t i = 1; lines[0] && lines[i]; i++) {
-		g_auto(GStrv) fields = g_strsplit(lines[i], ",", 4);
-		if (g_strv_length(fields) >= 3 && ((*product && field_has(fields[1], product)) ||
-							  (*gke && field_has(fields[2], gke))))
+	mod_ptr_foreach (ModField, fields, rows)
+		if ((*product && field_has(fields[1], product)) ||
+			(*gke && field_has(fields[2], gke)))
 			return g_strdup(fields[0]);
-	}
 	return g_strdup("");
 }
 
 /* GPUs, or slices of them. */
 static int64_t gpus_of(const json_t *node)
 {
-	const char *key;
-	json_t *value;
 	int64_t gpus = 0;
-	json_object_foreach (mod_at(node, "/status/allocatable"), key, value)
+	mod_foreach_member (key, value, mod_at(node, "/status/allocatable"))
 		if (json_is_string(value) && (g_str_has_prefix(key, "nvidia.com/gpu") ||
 						     g_str_has_prefix(key, "nvidia.com/mig-")))
 			gpus += g_ascii_strtoll(json_string_value(value), NULL, 10);
@@ -55,11 +50,11 @@ static void count_label(json_t *facts, const json_t *labels, const char *label)
 		json_object_set_new(counts, label, json_integer(mod_int(counts, label) + 1));
 }
 
-void kube_nodes_count(json_t *facts, const char *csv, const json_t *node)
+void kube_nodes_count(json_t *facts, const GPtrArray *rows, const json_t *node)
 {
 	const json_t *labels = mod_at(node, "/metadata/labels");
 	json_t *models = json_object_get(facts, "models");
-	g_autofree char *model = model_of(csv, labels);
+	g_autofree char *model = model_of(rows, labels);
 	json_object_set_new(facts, "nodes", json_integer(mod_int(facts, "nodes") + 1));
 	count_label(facts, labels, PRODUCT_LABEL);
 	count_label(facts, labels, GKE_LABEL);
@@ -76,14 +71,12 @@ static json_t *nothing(void)
 static rgp_status on_nodes(void *data, const json_t *items)
 {
 	json_t *facts = data;
-	const char *csv = kube_data_find("gpu_node_labels.csv")->data;
+	g_autoptr(GPtrArray) rows = mod_rows(kube_data_find("gpu_node_labels.csv")->data, 3, 4);
 	json_auto_t *empty = nothing();
-	size_t i;
-	const json_t *node;
 	if (!items)
 		json_object_update(facts, empty);
-	json_array_foreach (items, i, node)
-		kube_nodes_count(facts, csv, node);
+	mod_foreach (node, items)
+		kube_nodes_count(facts, rows, node);
 	return RGP_OK;
 }
 

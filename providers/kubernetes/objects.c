@@ -23,9 +23,7 @@ void kube_explain_missing(const KubeApi *api, ModFailure *failure)
 
 static bool has_version(const json_t *versions, const char *version)
 {
-	size_t i;
-	const json_t *entry;
-	json_array_foreach (versions, i, entry)
+	mod_foreach (entry, versions)
 		if (json_is_string(entry) && g_str_equal(json_string_value(entry), version))
 			return true;
 	return false;

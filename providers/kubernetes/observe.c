@@ -106,6 +106,15 @@ static void add_group(
 	add(observing, KUBE_WORKER_GROUP, resource);
 }
 
+static void set_queued(const KubeCall *call, const json_t *cluster, json_t *resource)
+{
+	g_autofree char *where = kube_queued_where(call, cluster);
+	if (!where)
+		return;
+	json_object_set_new(resource, "state", json_string("queued"));
+	json_object_set_new(resource, "status", json_string(where));
+}
+
 static rgp_status add_cluster(Observing *observing, const json_t *cluster)
 {
 	const KubeMarks marks = kube_marks_read(cluster);
@@ -122,13 +131,11 @@ static rgp_status add_cluster(Observing *observing, const json_t *cluster)
 		json_t *resource = resource_of(observing, cluster, NULL, marks.address,
 			kube_attributes_of(observing->call, KUBE_RAY_CLUSTER, cluster));
 		if (kube_is_queued(cluster) && json_object_get(resource, "address"))
-			kube_queued_tell(observing->call, cluster, marks.address);
+			set_queued(observing->call, cluster, resource);
 		add_nodes(resource, owned, KUBE_HEAD_GROUP, "head");
 		add(observing, KUBE_RAY_CLUSTER, resource);
 	}
-	size_t i;
-	const json_t *group;
-	json_array_foreach (mod_at(cluster, "/spec/workerGroupSpecs"), i, group)
+	mod_foreach (group, mod_at(cluster, "/spec/workerGroupSpecs"))
 		if (observing->groups)
 			add_group(observing, cluster, group, owned);
 	return observing->status;
@@ -189,10 +196,8 @@ static void on_object(Observing *observing, const json_t *object)
 static rgp_status on_objects(void *data, const json_t *items)
 {
 	Observing *observing = data;
-	size_t i;
-	const json_t *object;
 	/* when the list starts again, `seen` keeps what was handed on */
-	json_array_foreach (items, i, object)
+	mod_foreach (object, items)
 		on_object(observing, object);
 	return observing->status;
 }
@@ -221,10 +226,8 @@ static rgp_status list_marked(Observing *observing)
 static rgp_status read_known(Observing *observing, const json_t *ids)
 {
 	rgp_status status = RGP_OK;
-	size_t i;
-	const json_t *value;
 	observing->by_label = false;
-	json_array_foreach (ids, i, value) {
+	mod_foreach (value, ids) {
 		g_auto(KubeId) id = kube_id_parse(
 			&observing->api, json_is_string(value) ? json_string_value(value) : "");
 		g_autofree char *object_id =
@@ -246,9 +249,7 @@ static rgp_status read_known(Observing *observing, const json_t *ids)
 
 static bool asks_for(const json_t *input, const char *kind)
 {
-	size_t i;
-	const json_t *name;
-	json_array_foreach (json_object_get(input, "kinds"), i, name)
+	mod_foreach (name, json_object_get(input, "kinds"))
 		if (json_is_string(name) && g_str_equal(json_string_value(name), kind))
 			return true;
 	return g_str_equal(mod_str(input, "kind"), kind);
@@ -266,9 +267,7 @@ static rgp_status run(Observing *observing, const json_t *input)
 		status = read_known(observing, json_object_get(known, observing->kind));
 	for (size_t i = 0; i < G_N_ELEMENTS(both) && ray && status == RGP_OK; i++)
 		status = read_known(observing, json_object_get(known, both[i]));
-	size_t n;
-	const json_t *cluster;
-	json_array_foreach (observing->objects, n, cluster)
+	mod_foreach (cluster, observing->objects)
 		if (status == RGP_OK)
 			status = add_cluster(observing, cluster);
 	end_page(observing);
@@ -305,9 +304,7 @@ rgp_status kube_list(const KubeCall *call, const json_t *input)
 {
 	rgp_status status = RGP_OK;
 	bool ray = false;
-	size_t i;
-	const json_t *value;
-	json_array_foreach (json_object_get(input, "kinds"), i, value) {
+	mod_foreach (value, json_object_get(input, "kinds")) {
 		const char *kind = json_is_string(value) ? json_string_value(value) : "";
 		bool of_ray =
 			g_str_equal(kind, KUBE_RAY_CLUSTER) || g_str_equal(kind, KUBE_WORKER_GROUP);

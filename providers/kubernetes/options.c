@@ -81,12 +81,11 @@ static json_t *volume_of(const json_t *volume)
 /* The collector that KubeRay puts beside Ray in each pod; it reads its storage from `env`. */
 static json_t *history_of(const json_t *history)
 {
-	json_t *env = json_array(), *collector = json_object(), *sizes = json_object(), *value;
+	json_t *env = json_array(), *collector = json_object(), *sizes = json_object();
 	static const char *const names[] = {"cpu", "memory"};
-	const char *name;
-	json_object_foreach (json_object_get(history, "env"), name, value)
+	mod_foreach_member (name, value, json_object_get(history, "env"))
 		json_array_append_new(env, json_pack("{s:s, s:O}", "name", name, "value", value));
-	json_object_foreach (json_object_get(history, "secrets"), name, value) {
+	mod_foreach_member (name, value, json_object_get(history, "secrets")) {
 		json_t *one = from_secret(value);
 		json_object_set_new(one, "name", json_string(name));
 		json_array_append_new(env, one);

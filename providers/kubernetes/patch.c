@@ -93,9 +93,7 @@ void kube_patch_add(json_t *ops, const json_t *cluster, const json_t *group)
 
 static bool is_named(const json_t *names, const char *name)
 {
-	size_t i;
-	const json_t *entry;
-	json_array_foreach (names, i, entry)
+	mod_foreach (entry, names)
 		if (json_is_string(entry) && g_str_equal(json_string_value(entry), name))
 			return true;
 	return false;

@@ -19,9 +19,7 @@ static bool is_needed(const json_t *input, const json_t *entry)
 static json_t *rules_of(const json_t *input, const json_t *entries, bool wide)
 {
 	json_t *rules = json_array();
-	size_t i;
-	const json_t *entry;
-	json_array_foreach (entries, i, entry)
+	mod_foreach (entry, entries)
 		if (is_needed(input, entry) && json_is_true(json_object_get(entry, "wide")) == wide)
 			json_array_append_new(rules,
 				json_pack("{s:[s], s:O, s:O}", "apiGroups", mod_str(entry, "group"),
@@ -46,9 +44,7 @@ rgp_status kube_permissions(const KubeCall *call, const json_t *input)
 {
 	const struct rg_embedded *file = kube_data_find("permissions.json");
 	json_auto_t *entries = json_loadb(file->data, file->len, 0, NULL);
-	const char *option;
-	json_t *value;
-	json_object_foreach (json_object_get(input, "with"), option, value)
+	mod_foreach_member (option, value, json_object_get(input, "with"))
 		return mod_refuse(call, NULL, "leave it out", "unknown --with \"%s\"", option);
 	json_auto_t *narrow = rules_of(input, entries, false);
 	json_auto_t *wide = rules_of(input, entries, true);

@@ -46,9 +46,8 @@ static bool is_of_operator(const json_t *node, const char *name)
 
 static json_t *env_of(const json_t *node)
 {
-	json_t *list = json_array(), *env = boot_of(node, "env"), *value;
-	const char *name;
-	json_object_foreach (env, name, value)
+	json_t *list = json_array(), *env = boot_of(node, "env");
+	mod_foreach_member (name, value, env)
 		if (!is_of_operator(node, name))
 			json_array_append_new(
 				list, json_pack("{s:s, s:O}", "name", name, "value", value));
@@ -96,11 +95,9 @@ static json_t *resources_of(KubeLowering *lowering, const json_t *node)
 	json_t *storage =
 		json_object_get(kube_lower_pod_settings(lowering, node), "ephemeral_storage");
 	json_auto_t *gpus = kube_lower_gpus(lowering, node);
-	const char *name;
-	json_t *count;
 	if (storage)
 		json_object_set_new(sizes, "ephemeral-storage", kube_lower_quantity(storage));
-	json_object_foreach (gpus, name, count)
+	mod_foreach_member (name, count, gpus)
 		json_object_set_new(sizes, name, kube_lower_quantity(count));
 	return json_pack("{s:O, s:O}", "limits", sizes, "requests", sizes);
 }
@@ -182,7 +179,7 @@ static void add_gpu_nodes(
 		return;
 	if (!values) {
 		kube_lower_refuse_field(lowering, node, "",
-			"give the label of these nodes in provider.pods.POOL.node_selector",
+			"give the label of these nodes in provider.node_selector of the pool",
 			"raygpu does not know the value of the node label %s for the model %s",
 			label, model);
 		return;
@@ -217,7 +214,7 @@ static void add_whole_node(KubeLowering *lowering, const json_t *node, json_t *s
 		return;
 	if (g_str_has_prefix(kube_lower_gpu_label(lowering), "cloud.google.com/"))
 		kube_lower_refuse_field(lowering, node, "/share",
-			"name the node pool in provider.pods.POOL.node_selector, and remove "
+			"name the node pool in provider.node_selector of the pool, and remove "
 			"`share`",
 			"nodes of Google Kubernetes Engine have no label with the number of their "
 			"GPUs");
@@ -259,13 +256,12 @@ static json_t *tolerations_of(KubeLowering *lowering, const json_t *node)
 	const json_t *lists[] = {kube_lower_setting(lowering, "tolerations"),
 		spot_setting(lowering, node, "tolerations"),
 		json_object_get(kube_lower_pod_settings(lowering, node), "tolerations")};
-	json_t *all = json_array(), *one;
-	size_t i;
+	json_t *all = json_array();
 	if (mod_int(json_object_get(node, "offer"), "gpus") > 0)
 		json_array_append_new(all, json_pack("{s:s, s:s, s:s}", "key", GPU_TAINT,
 						   "operator", "Exists", "effect", "NoSchedule"));
 	for (size_t k = 0; k < G_N_ELEMENTS(lists); k++)
-		json_array_foreach (lists[k], i, one)
+		mod_foreach (one, lists[k])
 			add_toleration(all, one);
 	return all;
 }
@@ -274,9 +270,8 @@ static json_t *tolerations_of(KubeLowering *lowering, const json_t *node)
 
 static json_t *pull_secrets(const KubeLowering *lowering)
 {
-	json_t *list = json_array(), *name;
-	size_t i;
-	json_array_foreach (kube_lower_setting(lowering, "image_pull_secrets"), i, name)
+	json_t *list = json_array();
+	mod_foreach (name, kube_lower_setting(lowering, "image_pull_secrets"))
 		json_array_append_new(list, json_pack("{s:O}", "name", name));
 	return list;
 }
@@ -357,6 +352,8 @@ static json_t *start_params(const json_t *node)
 {
 	json_t *params = json_object(), *resources = boot_of(node, "resources");
 	json_object_set_new(params, "num-gpus", kube_lower_quantity(boot_of(node, "gpus")));
+	if (boot_of(node, "cpus"))
+		json_object_set_new(params, "num-cpus", kube_lower_quantity(boot_of(node, "cpus")));
 	if (json_object_size(resources))
 		json_object_set_new(params, "resources", custom_resources(resources));
 	return params;

@@ -64,10 +64,8 @@ static json_t *fault_of_container(const json_t *pod, const json_t *container)
 
 static json_t *fault_of_containers(const json_t *pod, const char *pointer)
 {
-	size_t i;
-	const json_t *container;
 	json_t *fault = NULL;
-	json_array_foreach (mod_at(pod, pointer), i, container)
+	mod_foreach (container, mod_at(pod, pointer))
 		if (!fault)
 			fault = fault_of_container(pod, container);
 	return fault;
@@ -75,9 +73,7 @@ static json_t *fault_of_containers(const json_t *pod, const char *pointer)
 
 static json_t *fault_of_scheduling(const json_t *pod)
 {
-	size_t i;
-	const json_t *condition;
-	json_array_foreach (mod_at(pod, "/status/conditions"), i, condition) {
+	mod_foreach (condition, mod_at(pod, "/status/conditions")) {
 		const char *reason = mod_str(condition, "reason");
 		const char *message = mod_str(condition, "message");
 		if (!g_str_equal(mod_str(condition, "type"), "PodScheduled") ||
@@ -102,9 +98,7 @@ static json_t *fault_of_scheduling(const json_t *pod)
 
 static bool is_creating(const json_t *pod)
 {
-	size_t i;
-	const json_t *container;
-	json_array_foreach (mod_at(pod, "/status/containerStatuses"), i, container) {
+	mod_foreach (container, mod_at(pod, "/status/containerStatuses")) {
 		const char *reason = mod_str(mod_at(container, "/state/waiting"), "reason");
 		if (g_str_equal(reason, KUBE_CREATING) || g_str_equal(reason, "PodInitializing"))
 			return true;
@@ -115,13 +109,11 @@ static bool is_creating(const json_t *pod)
 /* Its volumes are mounted, and its sandbox is made, before any container. */
 static json_t *fault_of_creation(const json_t *pod)
 {
-	size_t i;
-	const json_t *condition;
 	if (!is_creating(pod))
 		return NULL;
 	json_t *fault = fault_of(
 		pod, RGP_CLASS_TRANSIENT, KUBE_CREATING, -1, "its containers are being created");
-	json_array_foreach (mod_at(pod, "/status/conditions"), i, condition)
+	mod_foreach (condition, mod_at(pod, "/status/conditions"))
 		if (g_str_equal(mod_str(condition, "type"), "PodScheduled") &&
 			*mod_str(condition, "lastTransitionTime"))
 			json_object_set(

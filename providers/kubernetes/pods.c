@@ -26,9 +26,7 @@ static void count(json_t *group, const char *name)
 
 static bool has_condition(const json_t *pod, const char *type)
 {
-	size_t i;
-	const json_t *condition;
-	json_array_foreach (mod_at(pod, "/status/conditions"), i, condition)
+	mod_foreach (condition, mod_at(pod, "/status/conditions"))
 		if (g_str_equal(mod_str(condition, "type"), type))
 			return g_str_equal(mod_str(condition, "status"), "True");
 	return false;
@@ -81,11 +79,9 @@ static void count_pod(const Counting *counting, const json_t *pod)
 static rgp_status on_pods(void *data, const json_t *items)
 {
 	const Counting *counting = data;
-	size_t i;
-	const json_t *pod;
 	if (!items)
 		json_object_clear(counting->groups);
-	json_array_foreach (items, i, pod)
+	mod_foreach (pod, items)
 		count_pod(counting, pod);
 	return RGP_OK;
 }

@@ -1,5 +1,6 @@
 /* Dry runs. */
 #pragma once
+#include "common/preflight.h"
 #include "kubernetes/calls.h"
 
 #define KUBE_DRY_QUERY "fieldManager=" KUBE_MANAGER "&fieldValidation=Strict&dryRun=All"
@@ -13,6 +14,7 @@ typedef struct {
 	const char *severity; /* of findings about a failure; kube_dry_judge sets it */
 } KubeDryRun;
 
+/* dry_run.c */
 /* Findings about an answer. */
 rgp_status kube_dry_judge(const KubeDryRun *run, const json_t *input, const ModRestAnswer *answer);
 /* A copy with a placeholder for each expression. A new reference. */

@@ -15,9 +15,7 @@ typedef struct {
 static int64_t pods_on(const json_t *seen, const char *node)
 {
 	int64_t n = 0;
-	const char *group;
-	json_t *pods;
-	json_object_foreach (json_object_get(seen, "pods"), group, pods)
+	mod_foreach_member (group, pods, json_object_get(seen, "pods"))
 		if (!g_str_equal(group, KUBE_HEAD_GROUP))
 			n += mod_int(json_object_get(pods, "nodes"), node);
 	return n;
@@ -46,17 +44,17 @@ static rgp_status give_cuts(
 	g_autofree char *detail = g_strdup_printf(
 		"%d pods of this cluster run there; raygpu does not end them for it",
 		(int)cuts->pods);
-	return mod_give(&call->talk, "finding",
-		json_pack("{s:s, s:s, s:s, s:s*, s:s*, s:s}", "severity",
-			cuts->pods ? "warning" : "note", "class", "invalid", "message", message,
-			"detail", cuts->pods ? detail : NULL, "hint",
-			cuts->pods ? "apply it without the pool first, then with it" : NULL,
-			"address", address));
+	const ModFinding finding = {.severity = cuts->pods ? "warning" : "note",
+		.class_ = RGP_CLASS_INVALID,
+		.detail = cuts->pods ? detail : NULL,
+		.hint = cuts->pods ? "apply it without the pool first, then with it" : NULL,
+		.address = address};
+	return mod_give_finding(&call->talk, &finding, message);
 }
 
 rgp_status kube_warn_of_cuts(const KubeCall *call, const json_t *input, const json_t *change)
 {
-	const json_t *attributes = json_object_get(change, "attributes"), *addresses, *node;
+	const json_t *attributes = json_object_get(change, "attributes"), *addresses;
 	const char *wanted = mod_str(json_object_get(attributes, "node_labels"), KUBE_MIG_CONFIG);
 	g_autofree char *selector = kube_selector_text(json_object_get(attributes, "selector"));
 	g_autofree char *name =
@@ -69,8 +67,7 @@ rgp_status kube_warn_of_cuts(const KubeCall *call, const json_t *input, const js
 	mod_failure_clear(&failure); /* then the change itself reports it */
 	g_autoptr(GString) names = g_string_new(NULL);
 	Cuts cuts = {.nodes = names};
-	size_t i;
-	json_array_foreach (owned, i, node)
+	mod_foreach (node, owned)
 		add_node(&cuts, node, seen, wanted);
 	addresses = json_object_get(change, "addresses");
 	const char *address = addresses ? json_string_value(json_array_get(addresses, 0))

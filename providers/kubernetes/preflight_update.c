@@ -20,9 +20,7 @@ static bool is_group(const json_t *change)
 
 static bool creates_cluster(const json_t *creates)
 {
-	size_t i;
-	const json_t *create;
-	json_array_foreach (creates, i, create)
+	mod_foreach (create, creates)
 		if (g_str_equal(mod_str(create, "kind"), KUBE_RAY_CLUSTER))
 			return true;
 	return false;
@@ -30,12 +28,10 @@ static bool creates_cluster(const json_t *creates)
 
 static bool has_groups(const Groups *groups)
 {
-	size_t i;
-	const json_t *change;
-	json_array_foreach (groups->updates, i, change)
+	mod_foreach (change, groups->updates)
 		if (is_group(change))
 			return true;
-	json_array_foreach (groups->creates, i, change)
+	mod_foreach (change, groups->creates)
 		if (is_group(change))
 			return true;
 	return false;
@@ -73,12 +69,10 @@ static void plan_create(Groups *groups, const json_t *create)
 
 static void plan_groups(Groups *groups)
 {
-	size_t i;
-	const json_t *change;
-	json_array_foreach (groups->updates, i, change)
+	mod_foreach (change, groups->updates)
 		if (is_group(change))
 			plan_update(groups, change);
-	json_array_foreach (groups->creates, i, change)
+	mod_foreach (change, groups->creates)
 		if (is_group(change))
 			plan_create(groups, change);
 }
@@ -101,12 +95,10 @@ static void put_op(json_t *sent, const json_t *op)
 static json_t *sent_of(const Groups *groups)
 {
 	json_t *sent = json_array();
-	size_t i;
-	const json_t *one;
-	json_array_foreach (mod_at(groups->cluster, "/spec/workerGroupSpecs"), i, one)
+	mod_foreach (one, mod_at(groups->cluster, "/spec/workerGroupSpecs"))
 		json_array_append_new(
 			sent, json_pack("{s:s}", "groupName", mod_str(one, "groupName")));
-	json_array_foreach (groups->ops, i, one)
+	mod_foreach (one, groups->ops)
 		put_op(sent, one);
 	return json_pack("{s:{s:o}}", "spec", "workerGroupSpecs", sent);
 }
@@ -152,9 +144,7 @@ static rgp_status try_groups(Groups *groups, const json_t *input)
 /* Pods with an old template are replaced without a write to their object. */
 static bool writes(const json_t *update)
 {
-	size_t i;
-	const json_t *name;
-	json_array_foreach (json_object_get(update, "changed"), i, name)
+	mod_foreach (name, json_object_get(update, "changed"))
 		if (!g_str_equal(json_string_value(name), "rollout"))
 			return true;
 	return false;
@@ -178,12 +168,11 @@ static rgp_status try_object(const KubeCall *call, const json_t *input, const js
 
 rgp_status kube_dry_updates(const KubeCall *call, const json_t *input)
 {
-	const json_t *updates = json_object_get(input, "updates"), *update;
+	const json_t *updates = json_object_get(input, "updates");
 	Groups groups = {
 		.call = call, .updates = updates, .creates = json_object_get(input, "creates")};
 	rgp_status status = try_groups(&groups, input);
-	size_t i;
-	json_array_foreach (updates, i, update)
+	mod_foreach (update, updates)
 		if (status == RGP_OK)
 			status = try_object(call, input, update);
 	return status;

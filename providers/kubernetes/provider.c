@@ -3,11 +3,7 @@
 #include "kubernetes/data.h"
 #include "kubernetes/lower.h"
 
-static rgp_status call_schema(const struct rgp_host *host, struct rgp_call *call)
-{
-	const struct rg_embedded *schema = kube_data_find("schema.json");
-	return host->result(call, "schema", (struct rgp_bytes){schema->data, schema->len});
-}
+MOD_SCHEMA(kube)
 
 static rgp_status lower(const ModCall *call, const json_t *input)
 {
@@ -43,6 +39,8 @@ static const struct rgp_provider provider = {
 	.health = call_health,
 	.console = call_console,
 	.export_form = call_export,
+	.account = call_account,
+	.permissions = call_permissions,
 };
 
 #ifdef RGP_STATIC

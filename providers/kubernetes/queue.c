@@ -79,12 +79,8 @@ static void add_flavor(Queue *queue, const char *model, const json_t *node)
 
 static void add_flavors(Queue *queue)
 {
-	size_t i;
-	const json_t *node;
-	const char *name;
-	json_t *count;
 	add_flavor(queue, "cpu", NULL);
-	json_array_foreach (nodes_of(queue), i, node) {
+	mod_foreach (node, nodes_of(queue)) {
 		g_autofree char *model = kube_lower_model(node);
 		json_auto_t *requests = kube_lower_gpus(queue->lowering, node);
 		if (json_object_size(requests) == 0)
@@ -95,7 +91,7 @@ static void add_flavors(Queue *queue)
 				"raygpu makes no quotas for MIG slices (pool %s)",
 				mod_str(node, "pool"));
 		add_flavor(queue, model, node);
-		json_object_foreach (requests, name, count)
+		mod_foreach_member (name, count, requests)
 			json_object_set_new(queue->resources, name, json_true());
 	}
 }
@@ -128,11 +124,10 @@ static json_t *gpu_quota(const Queue *queue, const char *resource, const char *m
 static json_t *gpu_group(Queue *queue)
 {
 	const json_t *quotas = json_object_get(json_object_get(queue->settings, "quotas"), "gpus");
-	json_t *covered = json_array(), *flavors = json_array(), *name, *ignored;
-	const char *model, *resource;
-	json_object_foreach (queue->resources, resource, ignored)
+	json_t *covered = json_array(), *flavors = json_array();
+	mod_foreach_member (resource, ignored, queue->resources)
 		json_array_append_new(covered, json_string(resource));
-	json_object_foreach (queue->flavors, model, name) {
+	mod_foreach_member (model, name, queue->flavors) {
 		json_t *list = json_array();
 		if (g_str_equal(model, "cpu")) {
 			json_decref(list);
@@ -142,7 +137,7 @@ static json_t *gpu_group(Queue *queue)
 			kube_lower_refuse(queue->lowering, ORIGIN "/quotas",
 				"add the number of GPUs to quotas.gpus, 0 to borrow all of them",
 				"provider.queue.quotas has no quota for %s", model);
-		json_object_foreach (queue->resources, resource, ignored)
+		mod_foreach_member (resource, ignored, queue->resources)
 			json_array_append_new(list, gpu_quota(queue, resource, model));
 		json_array_append_new(
 			flavors, json_pack("{s:O, s:o}", "name", name, "resources", list));
@@ -172,9 +167,8 @@ static json_t *preemption(const Queue *queue)
 
 static json_t *named_list(const json_t *object)
 {
-	json_t *list = json_array(), *ignored;
-	const char *name;
-	json_object_foreach (mod_unconst(object), name, ignored)
+	json_t *list = json_array();
+	mod_foreach_member (name, ignored, object)
 		json_array_append_new(list, json_string(name));
 	return list;
 }
@@ -214,9 +208,8 @@ static char *add_check(Queue *queue)
 /* On the flavors with GPUs: the others need no nodes of the cluster autoscaler. */
 static json_t *checks(const Queue *queue, const char *check)
 {
-	json_t *flavors = json_array(), *name;
-	const char *model;
-	json_object_foreach (queue->flavors, model, name)
+	json_t *flavors = json_array();
+	mod_foreach_member (model, name, queue->flavors)
 		if (!g_str_equal(model, "cpu"))
 			json_array_append(flavors, name);
 	return json_pack(
@@ -283,13 +276,12 @@ static void add_priority(Queue *queue, json_t *cluster, json_t *depends_on)
 
 static void check_groups(const Queue *queue)
 {
-	size_t i, groups = json_array_size(nodes_of(queue)) - 1;
-	const json_t *node;
+	size_t groups = json_array_size(nodes_of(queue)) - 1;
 	if (groups > MOST_GROUPS)
 		kube_lower_refuse(queue->lowering, ORIGIN, "merge pools, or remove the queue",
 			"Kueue admits clusters with at most %d worker groups, and this one has %zu",
 			MOST_GROUPS, groups);
-	json_array_foreach (nodes_of(queue), i, node)
+	mod_foreach (node, nodes_of(queue))
 		if (kube_lower_is_elastic(node))
 			kube_lower_refuse_field(queue->lowering, node, "/nodes",
 				"use a fixed number of nodes, or remove provider.queue",

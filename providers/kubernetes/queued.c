@@ -10,11 +10,8 @@ typedef struct {
 static rgp_status on_workloads(void *data, const json_t *items)
 {
 	Search *search = data;
-	size_t i, n;
-	json_t *workload;
-	const json_t *owner;
-	json_array_foreach (items, i, workload)
-		json_array_foreach (mod_at(workload, "/metadata/ownerReferences"), n, owner)
+	mod_foreach (workload, items)
+		mod_foreach (owner, mod_at(workload, "/metadata/ownerReferences"))
 			if (!search->found && g_str_equal(mod_str(owner, "uid"), search->uid))
 				search->found = json_incref(workload);
 	return RGP_OK;
@@ -24,9 +21,7 @@ static rgp_status on_workloads(void *data, const json_t *items)
  * g_free; NULL: it waits for none. */
 static char *check_reason(const json_t *workload)
 {
-	size_t i;
-	const json_t *check;
-	json_array_foreach (mod_at(workload, "/status/admissionChecks"), i, check) {
+	mod_foreach (check, mod_at(workload, "/status/admissionChecks")) {
 		const char *message = mod_str(check, "message");
 		if (!g_str_equal(mod_str(check, "state"), "Ready"))
 			return g_strdup_printf(": the admission check %s is %s%s%s",
@@ -48,10 +43,11 @@ static char *queue_reason(const KubeCall *call, const json_t *cluster)
 	g_autofree char *url = kube_url(call, &workloads, space, NULL, "pretty=false");
 	Search search = {.uid = kube_uid_of(cluster)};
 	g_auto(ModRestAnswer) answer = {0};
-	if (!version || kube_pages(call, "Workload.list", url, false, on_workloads, &search,
-				&answer.failure) != RGP_OK)
-		return g_strdup("");
+	bool listed = version && kube_pages(call, "Workload.list", url, false, on_workloads,
+					 &search, &answer.failure) == RGP_OK;
 	json_auto_t *workload = search.found;
+	if (!listed)
+		return g_strdup("");
 	const json_t *reserved = kube_condition(workload, "QuotaReserved");
 	const json_t *admitted = kube_condition(workload, "Admitted");
 	const char *reason =
@@ -63,21 +59,11 @@ static char *queue_reason(const KubeCall *call, const json_t *cluster)
 	return *reason ? g_strconcat(": ", reason, NULL) : check_reason(workload);
 }
 
-bool kube_queued_tell(const KubeCall *call, const json_t *cluster, const char *address)
+char *kube_queued_where(const KubeCall *call, const json_t *cluster)
 {
 	const char *queue = mod_str(mod_at(cluster, "/metadata/labels"), KUBE_QUEUE_LABEL);
 	g_autofree char *reason = queue_reason(call, cluster);
-	if (!reason)
-		return false;
-	g_autofree char *summary =
-		g_strdup_printf("%s waits in the queue %s%s", kube_name_of(cluster), queue, reason);
-	const struct rgp_diag diag = {.size = sizeof diag,
-		.severity = 2,
-		.summary = summary,
-		.hint = "Kueue starts it when its turn comes; until then, `raygpu plan` says what "
-			"it "
-			"waits for",
-		.address = address};
-	call->talk.host->diag(call->talk.call, &diag);
-	return true;
+	return reason ? g_strdup_printf(
+				"%s waits in the queue %s%s", kube_name_of(cluster), queue, reason)
+		      : NULL;
 }

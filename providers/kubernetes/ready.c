@@ -5,15 +5,20 @@
 #include "kubernetes/gpu_nodes.h"
 #include "kubernetes/pods.h"
 
-/* Waiting in a queue is not a failure: the item is done, and a note says what it waits for. */
+/* Groups are of their cluster, which says what it waits for. */
 static rgp_status give_queued(
 	const KubeCall *call, const json_t *item, const json_t *cluster, bool head)
 {
 	const char *address = mod_str(item, "address");
-	if (head && !kube_queued_tell(call, cluster, address))
+	if (!head)
+		return mod_give_item(&call->talk, address, "done", mod_str(item, "id"), NULL);
+	g_autofree char *where = kube_queued_where(call, cluster);
+	if (!where)
 		return kube_ready_pending(call, item, "Kueue has not decided yet in the queue %s",
 			mod_str(mod_at(cluster, "/metadata/labels"), KUBE_QUEUE_LABEL));
-	return mod_give_item(&call->talk, address, "done", mod_str(item, "id"), NULL);
+	return mod_give(&call->talk, "item",
+		json_pack("{s:s, s:s, s:s, s:s}", "address", address, "outcome", "queued", "id",
+			mod_str(item, "id"), "message", where));
 }
 
 /* ---- items */
@@ -72,13 +77,11 @@ rgp_status kube_ready(const KubeCall *call, const json_t *input)
 	const char *kind = mod_str(input, "kind");
 	bool pods = g_str_equal(kind, KUBE_RAY_CLUSTER) || g_str_equal(kind, KUBE_WORKER_GROUP);
 	bool waits = pods && !json_is_true(json_object_get(input, "no_wait"));
-	const json_t *item;
 	KubeApi api;
 	Look look = {0};
-	size_t i;
 	bool labels = g_str_equal(kind, KUBE_GPU_NODES);
 	rgp_status status = labels ? RGP_OK : kube_api_of(call, kind, &api);
-	json_array_foreach (json_object_get(input, "items"), i, item) {
+	mod_foreach (item, json_object_get(input, "items")) {
 		if (status == RGP_OK && labels) {
 			status = kube_gpu_nodes_ready(call, item);
 			continue;

@@ -19,9 +19,7 @@ rgp_status kube_ready_pending(const KubeCall *call, const json_t *item, const ch
 
 const json_t *kube_condition(const json_t *object, const char *type)
 {
-	size_t i;
-	const json_t *condition;
-	json_array_foreach (mod_at(object, "/status/conditions"), i, condition)
+	mod_foreach (condition, mod_at(object, "/status/conditions"))
 		if (g_str_equal(mod_str(condition, "type"), type))
 			return condition;
 	return NULL;

@@ -6,9 +6,7 @@
 static char *join(const json_t *texts)
 {
 	g_autoptr(GString) all = g_string_new(NULL);
-	size_t i;
-	const json_t *text;
-	json_array_foreach (texts, i, text)
+	mod_foreach (text, texts)
 		if (json_is_string(text))
 			g_string_append_printf(
 				all, "%s%s", all->len ? ", " : "", json_string_value(text));

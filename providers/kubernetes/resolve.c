@@ -6,9 +6,7 @@
 static json_t *images_of(const json_t *input)
 {
 	json_t *images = json_object();
-	size_t i;
-	const json_t *image;
-	json_array_foreach (json_object_get(input, "images"), i, image)
+	mod_foreach (image, json_object_get(input, "images"))
 		json_object_set_new(
 			images, mod_str(image, "key"), json_pack("{s:s}", "id", "none"));
 	return images;
@@ -58,8 +56,6 @@ static rgp_status check_nodes(const KubeCall *call, const json_t *input)
 	g_auto(ModRestAnswer) answer = {0};
 	rgp_status status = kube_nodes_read(call, &facts, &answer.failure);
 	json_auto_t *owned = facts;
-	size_t i;
-	const json_t *shape;
 	if (status != RGP_OK)
 		return status;
 	if (answer.failure.class_ == RGP_CLASS_DENIED && answer.failure.code &&
@@ -72,7 +68,7 @@ static rgp_status check_nodes(const KubeCall *call, const json_t *input)
 	}
 	if (answer.failure.class_ != RGP_CLASS_OK)
 		return kube_report(call, "Node.list", &answer);
-	json_array_foreach (json_object_get(input, "instance_types"), i, shape)
+	mod_foreach (shape, json_object_get(input, "instance_types"))
 		if (json_is_string(shape))
 			check_shape(call, owned, json_string_value(shape));
 	return RGP_OK;

@@ -34,10 +34,8 @@ static rgp_status reveal_one(const KubeCall *call, const char *kind, const json_
 
 rgp_status kube_reveal(const KubeCall *call, const json_t *input)
 {
-	const json_t *item;
 	rgp_status status = RGP_OK;
-	size_t i;
-	json_array_foreach (json_object_get(input, "items"), i, item)
+	mod_foreach (item, json_object_get(input, "items"))
 		if (status == RGP_OK)
 			status = reveal_one(call, mod_str(input, "kind"), item);
 	return status;

@@ -28,13 +28,12 @@ static rgp_status delete_pod(
 rgp_status kube_roll(const KubeCall *call, const json_t *cluster, const json_t *pods,
 	const char *group, int64_t unavailable, bool *done, ModFailure *failure)
 {
-	const json_t *outdated = kube_pods_outdated(pods, group), *pod;
+	const json_t *outdated = kube_pods_outdated(pods, group);
 	int64_t missing = wanted_of(cluster, group) - kube_pods_count(pods, group, "ready");
 	int64_t may = unavailable - MAX(missing, 0);
-	size_t i;
 	rgp_status status = RGP_OK;
 	*done = json_array_size(outdated) == 0;
-	json_array_foreach (outdated, i, pod) {
+	mod_foreach (pod, outdated) {
 		bool ready = json_is_true(json_object_get(pod, "ready"));
 		if (status != RGP_OK || failure->class_ != RGP_CLASS_OK || (ready && may-- <= 0))
 			continue;

@@ -28,9 +28,8 @@ static json_t *body_of(
  * whose length differs as a whole. NULL: there are none. A new reference. */
 static json_t *leftovers(const json_t *wanted, const json_t *before, const json_t *there)
 {
-	json_t *patch = json_object(), *value;
-	const char *key;
-	json_object_foreach (mod_unconst(there), key, value) {
+	json_t *patch = json_object();
+	mod_foreach_member (key, value, there) {
 		json_t *want = json_object_get(wanted, key), *was = json_object_get(before, key);
 		if (!want && was)
 			json_object_set_new(patch, key, json_null());
@@ -50,11 +49,10 @@ static json_t *leftovers(const json_t *wanted, const json_t *before, const json_
 /* Conflicts only with what raygpu's own POST wrote. */
 static bool is_own_conflict(const ModRestAnswer *answer)
 {
-	const json_t *causes = mod_at(answer->body, "/details/causes"), *cause;
-	size_t i;
+	const json_t *causes = mod_at(answer->body, "/details/causes");
 	if (g_strcmp0(answer->failure.code, "FieldManagerConflict"))
 		return false;
-	json_array_foreach (causes, i, cause)
+	mod_foreach (cause, causes)
 		if (!g_str_has_prefix(
 			    mod_str(cause, "message"), "conflict with \"" KUBE_MANAGER "\""))
 			return false;
@@ -97,9 +95,8 @@ static rgp_status apply(const Target *target, const json_t *body, ModRestAnswer 
 /* The object's parts that a manifest has. */
 static json_t *parts_of(const json_t *object, const json_t *body)
 {
-	json_t *parts = json_object(), *value;
-	const char *key;
-	json_object_foreach (mod_unconst(body), key, value)
+	json_t *parts = json_object();
+	mod_foreach_member (key, value, body)
 		if (strcmp(key, "metadata"))
 			json_object_set(parts, key, json_object_get(object, key));
 	json_object_set_new(parts, "metadata",

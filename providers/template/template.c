@@ -106,8 +106,9 @@ static rgp_status resolve(const Call *c)
 		json_t *zones = json_object_get(json_object_get(region, "sizes"), size);
 		json_object_set_new(offerings, size, zones ? json_incref(zones) : json_array());
 	}
-	json_t *facts = json_pack("{s:o, s:O?, s:o}", "images", images, "zones",
-		json_object_get(region, "zones"), "offerings", offerings);
+	json_t *facts = json_pack("{s:o, s:O?, s:o, s:O*}", "images", images, "zones",
+		json_object_get(region, "zones"), "offerings", offerings, "stock",
+		json_object_get(region, "free")); /* a cloud without limits has none */
 	if (region == NULL) {
 		json_decref(facts);
 		return fail(c, &why,
@@ -145,10 +146,11 @@ static void lower_node(const json_t *node, const json_t *labels, const json_t *i
 	json_t *user_data =
 		json_deep_copy(json_object_get(json_object_get(node, "boot"), "user_data"));
 	point_at_head(user_data);
-	json_t *attributes = json_pack("{s:s, s:s, s:s, s:O, s:o*, s:O*}", "size",
+	json_t *attributes = json_pack("{s:s, s:s, s:s, s:O, s:o*, s:O*, s:O*}", "size",
 		str(offer, "instance_type"), "zone", str(offer, "zone"), "image", str(image, "id"),
 		"labels", labels, "user_data", user_data, "links",
-		json_object_get(json_object_get(node, "network"), "rdma"));
+		json_object_get(json_object_get(node, "network"), "rdma"), "power_limit_w",
+		json_object_get(json_object_get(node, "config"), "power_limit_w"));
 	json_array_append_new(list,
 		json_pack("{s:s, s:s, s:s, s:O?, s:s, s:s, s:[{s:s, s:s, s:i}], s:o, s:o}",
 			"address", address, "kind", KIND, "name", is_head ? "head" : pool, "index",
@@ -202,14 +204,18 @@ static json_t *observed(const Call *c, const json_t *node)
 	else if (*pool && json_is_integer(index))
 		snprintf(address, sizeof(address), KIND ".%.100s[%d]", pool,
 			(int)json_integer_value(index));
-	return json_pack(
-		"{s:s, s:s*, s:s*, s:s, s:s, s:s*, s:{s:s, s:s, s:s, s:O*, s:O*, s:O*, s:O*}}",
+	return json_pack("{s:s, s:s*, s:s*, s:s, s:s, s:s*, s:{s:s, s:s, s:s, s:O*, s:O*, s:O*, "
+			 "s:O*, s:O*}}",
 		"id", id, "address", *address ? address : NULL, "lineage", lineage, "state",
-		strcmp(str(node, "state"), "gone") == 0 ? "gone" : "present", "status",
-		str(node, "state"), "token", *token ? token : NULL, "attributes", "size",
-		str(node, "size"), "zone", str(node, "zone"), "image", str(node, "image"), "labels",
+		strcmp(str(node, "state"), "gone") == 0	    ? "gone"
+		: strcmp(str(node, "state"), "queued") == 0 ? "queued"
+							    : "present",
+		"status", *str(node, "waits") ? str(node, "waits") : str(node, "state"), "token",
+		*token ? token : NULL, "attributes", "size", str(node, "size"), "zone",
+		str(node, "zone"), "image", str(node, "image"), "labels",
 		json_object_get(node, "labels"), "private_ip", json_object_get(node, "private_ip"),
-		"links", json_object_get(node, "links"), "version",
+		"links", json_object_get(node, "links"), "power_limit_w",
+		json_object_get(node, "power_limit_w"), "version",
 		json_object_get(node, "version"));
 }
 
@@ -301,8 +307,9 @@ static rgp_status give_item(
 {
 	const char *id = str(node, "id");
 	return give(c, "item",
-		json_pack("{s:s, s:s, s:s*, s:O*, s:{s:O*, s:O*}}", "address", str(item, "address"),
-			"outcome", outcome, "id", *id ? id : NULL, "operation",
+		json_pack("{s:s, s:s, s:s*, s:O*, s:O*, s:{s:O*, s:O*}}", "address",
+			str(item, "address"), "outcome", outcome, "id", *id ? id : NULL, "message",
+			json_object_get(node, "waits"), "operation",
 			json_object_get(node, "operation"), "attributes", "private_ip",
 			json_object_get(node, "private_ip"), "version",
 			json_object_get(node, "version")));
@@ -313,7 +320,7 @@ static rgp_status give_item(
 static rgp_status create(const Call *c)
 {
 	static const char *const sent[] = {
-		"size", "zone", "image", "links", "labels", "user_data", NULL};
+		"size", "zone", "image", "links", "power_limit_w", "labels", "user_data", NULL};
 	const json_t *attributes = json_object_get(c->input, "attributes");
 	json_t *items = json_object_get(c->input, "items"), *item, *indexes = json_array();
 	size_t i;
@@ -349,6 +356,8 @@ static void ready_item(const Call *c, const json_t *item)
 		set_failure(&why, RGP_CLASS_GONE, "", "the node ended while it started");
 	if (strcmp(state, "running") == 0)
 		give_item(c, item, "done", node);
+	else if (strcmp(state, "queued") == 0) /* no time-out ends that */
+		give_item(c, item, "queued", node);
 	else if (strcmp(state, "starting") == 0)
 		give_item(c, item, "pending", node);
 	else

@@ -7,7 +7,7 @@
 static void take_marked(void *data, RgResource *resource)
 {
 	GPtrArray *marked = data;
-	if (resource->presence == RG_PRESENT)
+	if (resource->presence != RG_ABSENT)
 		g_ptr_array_add(marked, resource);
 	else
 		rg_resource_free(resource);
@@ -41,8 +41,9 @@ static bool read_marked(Rebuild *rebuild, GPtrArray *marked)
 	const GPtrArray *listings = rg_schema_listings(schema);
 	for (guint i = 0; i < listings->len; i++) {
 		GStrv kinds = listings->pdata[i];
-		const RgListing listing = {
-			.kinds = (const char *const *)kinds, .cluster = pass->cluster->name};
+		const RgListing listing = {.kinds = (const char *const *)kinds,
+			.cluster = pass->cluster->name,
+			.rebuild = true};
 		g_autoptr(RgDiags) diags = rg_diags_new();
 		bool ok = rg_provider_list(pass->provider, &listing, take_marked, marked, diags);
 		bool optional = !ok && all_are_optional(schema, kinds);
@@ -64,11 +65,9 @@ static bool read_here(Rebuild *rebuild, GPtrArray *marked)
 
 static bool is_ours(const GPtrArray *marked, const char *asked)
 {
-	for (guint i = 0; i < marked->len; i++) {
-		const RgResource *resource = marked->pdata[i];
+	rg_ptr_foreach (const RgResource, resource, marked)
 		if (resource->lineage && (!asked || g_str_equal(resource->lineage, asked)))
 			return true;
-	}
 	return false;
 }
 

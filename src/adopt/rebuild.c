@@ -1,6 +1,7 @@
 /* The state from the cloud's marks: resources with the cluster's name are read, fitted with their
  * values as pins, and recorded as they are. Writes only the state, once, at the end. */
 #include "adopt/internal.h"
+#include "state/move.h"
 
 /* The only lineage of all, or the requested one. NULL and a diagnostic. */
 static char *choose_lineage(Rebuild *rebuild, const GPtrArray *marked, const char *asked)
@@ -8,13 +9,11 @@ static char *choose_lineage(Rebuild *rebuild, const GPtrArray *marked, const cha
 	g_autoptr(GPtrArray) lineages = g_ptr_array_new();
 	const RgProviderRef *place = &rebuild->pass->cluster->provider;
 	const char *name = rebuild->pass->cluster->name;
-	for (guint i = 0; i < marked->len; i++) {
-		const RgResource *resource = marked->pdata[i];
+	rg_ptr_foreach (const RgResource, resource, marked)
 		if (resource->lineage && (!asked || g_str_equal(asked, resource->lineage)) &&
 			!g_ptr_array_find_with_equal_func(
 				lineages, resource->lineage, g_str_equal, NULL))
 			g_ptr_array_add(lineages, resource->lineage);
-	}
 	if (lineages->len == 1)
 		return g_strdup(lineages->pdata[0]);
 	if (!lineages->len) {
@@ -42,22 +41,37 @@ static void report_twice(Rebuild *rebuild, const RgResource *one, const RgResour
 	rg_diag_hint(diag, "remove the unused one manually, then try again");
 }
 
+/* A record of it would be empty, and without one the next plan would create another. */
+static void report_unread(Rebuild *rebuild, const RgResource *resource)
+{
+	g_autofree char *name = g_strdup_printf("%s, which has the ownership tags of %s,",
+		resource->id, resource->address ? resource->address : "this cluster");
+	g_autofree char *why = rg_resource_unread(resource, name);
+	RgDiag *diag = rg_diags_error(rebuild->diags, "refresh.incomplete", "%s", why);
+	rg_diag_address(diag, resource->address, NULL);
+	rg_diag_hint(diag, "run this again when it can be read; if it is lost, remove its "
+			   "ownership tags first");
+}
+
 /* Moves resources with the lineage and an address into the snapshot. */
 static bool sort_out(Rebuild *rebuild, GPtrArray *marked, const char *lineage)
 {
 	bool ok = true;
 	g_ptr_array_set_free_func(marked, NULL);
-	for (guint i = 0; i < marked->len; i++) {
-		RgResource *resource = marked->pdata[i];
+	rg_ptr_foreach (RgResource, resource, marked) {
 		const RgResource *same =
 			resource->address && g_strcmp0(resource->lineage, lineage) == 0
-				? rg_resource_set_find(rebuild->found, resource->address)
+				? rg_resource_set_find(rebuild->found.found, resource->address)
 				: NULL;
-		if (same) {
+		if (resource->presence == RG_UNKNOWN &&
+			(!resource->lineage || g_str_equal(resource->lineage, lineage))) {
+			report_unread(rebuild, resource);
+			ok = false;
+		} else if (same) {
 			report_twice(rebuild, same, resource);
 			ok = false;
 		} else if (g_strcmp0(resource->lineage, lineage) == 0 && resource->address) {
-			rg_resource_set_add(rebuild->found, resource);
+			rg_resource_set_add(rebuild->found.found, resource);
 			continue;
 		} else if (g_strcmp0(resource->lineage, lineage) == 0) {
 			rg_diags_warning(rebuild->diags, "state.not-told",
@@ -74,16 +88,14 @@ static bool sort_out(Rebuild *rebuild, GPtrArray *marked, const char *lineage)
 static RgResourceSet *make_records(Rebuild *rebuild)
 {
 	RgResourceSet *records = rg_resource_set_new();
-	for (size_t i = 0; i < rg_resource_set_size(rebuild->found); i++) {
-		const RgResource *found = rg_resource_set_get(rebuild->found, i);
+	rg_resource_foreach (found, rebuild->found.found)
 		rg_resource_set_add(records,
-			rebuild_record(rebuild, found,
+			rg_found_record(&rebuild->found, found,
 				rg_resource_set_find(rebuild->pass->desired, found->address)));
-	}
-	RgResource *secret = found_secret(rebuild);
+	RgResource *secret = rg_found_secret(&rebuild->found);
 	if (secret)
 		rg_resource_set_add(records, secret);
-	if (rebuild->untold)
+	if (rebuild->found.untold)
 		rg_diags_note(rebuild->diags, "state.not-told",
 			"what the cloud does not report (disks, for example) is recorded as in the "
 			"spec");
@@ -128,13 +140,17 @@ static bool find_and_store(Rebuild *rebuild, const char *asked)
 	if (!pass->snapshot || !is_free(rebuild->session, pass->snapshot, diags) ||
 		!rebuild_find_place(rebuild, asked, marked))
 		return false;
-	rebuild->found = pass->snapshot->recorded;
+	rebuild->found.cluster = pass->cluster;
+	rebuild->found.snapshot = pass->snapshot;
+	rebuild->found.provider = pass->provider;
+	rebuild->found.found = pass->snapshot->recorded;
 	pass->snapshot->lineage = choose_lineage(rebuild, marked, asked);
 	if (!pass->snapshot->lineage || !sort_out(rebuild, marked, pass->snapshot->lineage) ||
-		!found_fit(rebuild) || !found_reveal(rebuild))
+		!rg_pass_fit_found(rebuild->session, pass, &rebuild->found, diags) ||
+		!rg_found_reveal(&rebuild->found))
 		return false;
 	rg_pass_ask_account(pass);
-	found_token(rebuild);
+	rg_found_find_token(&rebuild->found);
 	return rg_pass_check_account(pass, true, diags) && store_records(rebuild);
 }
 
@@ -145,10 +161,9 @@ bool rg_adopt_rebuild(RgSession *session, RgPass *pass, const char *lineage, con
 		g_hash_table_new_full(g_str_hash, g_str_equal, g_free, rg_json_unref);
 	Rebuild rebuild = {.session = session,
 		.pass = pass,
-		.revealed = revealed,
-		.token = g_strdup(ray_token),
+		.found = {.revealed = revealed, .token = g_strdup(ray_token), .diags = diags},
 		.diags = diags};
 	bool ok = find_and_store(&rebuild, lineage);
-	g_free(rebuild.token);
+	g_free(rebuild.found.token);
 	return ok;
 }

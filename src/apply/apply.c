@@ -41,7 +41,7 @@ static void finish_job(Apply *apply, Job *job)
 		break;
 	}
 	if (job->poll)
-		poll_finish(job);
+		poll_finish(apply, job);
 	job_free(job);
 }
 
@@ -53,8 +53,7 @@ static void finish_jobs(Apply *apply, Job *first)
 	for (Job *job = first; job; job = jobs_take(apply, 0))
 		g_ptr_array_add(jobs, job);
 	rg_store_group_begin(apply->store);
-	for (guint i = 0; i < jobs->len; i++) {
-		Job *job = jobs->pdata[i];
+	rg_ptr_foreach (Job, job, jobs) {
 		if (job->poll)
 			poll_judge(job);
 		ok = ok && record_job(apply, job);
@@ -81,8 +80,7 @@ static bool has_work(const Apply *apply)
 static Job *prepare_batch(Apply *apply, GPtrArray *steps)
 {
 	const Step *first = steps->pdata[0];
-	for (guint i = 0; i < steps->len; i++) {
-		Step *step = steps->pdata[i];
+	rg_ptr_foreach (Step, step, steps) {
 		if (!step->started_ms) {
 			step->started_ms = rg_clock_monotonic_ms();
 			emit(apply, RG_EVENT_START, step, NULL, NULL);
@@ -99,8 +97,7 @@ static Job *prepare_batch(Apply *apply, GPtrArray *steps)
 static void drop_jobs(Apply *apply, const GPtrArray *jobs)
 {
 	apply->store_failed = true;
-	for (guint i = 0; i < jobs->len; i++) {
-		Job *job = jobs->pdata[i];
+	rg_ptr_foreach (Job, job, jobs) {
 		for (guint k = 0; k < job->steps->len; k++)
 			step_fail(apply, job->steps->pdata[k], last_diag(apply));
 		job_free(job);
@@ -173,8 +170,7 @@ static void run_steps(Apply *apply)
 /* A member whose outcome is still open must not be created a second time. */
 static void fail_unsettled(Apply *apply)
 {
-	for (guint i = 0; i < apply->steps->len; i++) {
-		Step *step = apply->steps->pdata[i];
+	rg_ptr_foreach (Step, step, apply->steps) {
 		gpointer why = NULL;
 		if (step->state == STEP_WAITING && g_hash_table_lookup_extended(apply->unsettled,
 							   step->change->address, NULL, &why))
@@ -187,10 +183,8 @@ static void init(Apply *apply)
 	unsigned parallelism = apply->options->parallelism ? apply->options->parallelism : 10;
 	apply->steps = g_ptr_array_new_with_free_func((GDestroyNotify)step_free);
 	GHashTable *changes = g_hash_table_new(g_str_hash, g_str_equal);
-	for (guint i = 0; i < apply->plan->changes->len; i++) {
-		RgPlanChange *change = apply->plan->changes->pdata[i];
+	rg_ptr_foreach (RgPlanChange, change, apply->plan->changes)
 		g_hash_table_insert(changes, change->address, change);
-	}
 	apply->changes = changes;
 	apply->digests = g_hash_table_new_full(NULL, NULL, NULL, g_free);
 	apply->groups =
@@ -208,13 +202,13 @@ static void init(Apply *apply)
 static void clear(Apply *apply)
 {
 	jobs_free(apply->jobs);
-	g_ptr_array_unref(apply->choices);
+	g_clear_pointer(&apply->choices, g_ptr_array_unref);
 	json_decref(apply->fitted);
 	g_queue_clear(&apply->local);
 	g_queue_clear(&apply->ready);
 	g_ptr_array_unref(apply->polls);
 	g_ptr_array_unref(apply->open);
-	g_ptr_array_unref(apply->gangs);
+	g_clear_pointer(&apply->gangs, g_ptr_array_unref);
 	g_ptr_array_unref(apply->steps);
 	g_ptr_array_unref(apply->moved);
 	g_hash_table_unref(apply->changes);
@@ -222,6 +216,28 @@ static void clear(Apply *apply)
 	g_hash_table_unref(apply->digests);
 	g_hash_table_unref(apply->unsettled);
 	g_hash_table_unref(apply->live);
+}
+
+bool rg_apply_recover(RgProvider *provider, RgStore *store, const RgSnapshot *snapshot,
+	const RgPlan *plan, const RgApplyOptions *options, GHashTable *renamed,
+	RgApplyResult *result, RgDiags *diags)
+{
+	*result = (RgApplyResult){0};
+	Apply apply = {.provider = provider,
+		.store = store,
+		.snapshot = snapshot,
+		.plan = plan,
+		.options = options,
+		.renamed = renamed,
+		.result = result,
+		.diags = diags,
+		.begun_ms = rg_clock_monotonic_ms()};
+	init(&apply);
+	recover_open_rows(&apply);
+	emit_open(&apply);
+	bool done = !result->open && !result->interrupted && !apply.store_failed;
+	clear(&apply);
+	return done;
 }
 
 bool rg_apply(RgProvider *provider, RgStore *store, const RgSnapshot *snapshot, const RgPlan *plan,
@@ -247,7 +263,7 @@ bool rg_apply(RgProvider *provider, RgStore *store, const RgSnapshot *snapshot, 
 	steps_report_stuck(&apply);
 	emit_open(&apply);
 	bool done = apply.counts[STEP_DONE] == apply.steps->len && !apply.result->open &&
-		    !apply.store_failed;
+		    !apply.result->queued && !apply.store_failed;
 	clear(&apply);
 	return done;
 }

@@ -18,7 +18,7 @@
 #include "plan/event.h"
 #include "plan/plan.h"
 #include "provider/provider.h"
-#include "state/store.h"
+#include "state/read.h"
 
 typedef struct {
 	unsigned parallelism; /* concurrent batches; 0 = 10 */
@@ -41,11 +41,20 @@ typedef struct {
 	GHashTable *formers;
 	/* sets of addresses: of the plan's changes only these; all but these. NULL: all */
 	GHashTable *only, *later;
+	/* set of ids, filled by recovery: what a repeated request returned beyond its open row.
+	 * What of these the plan does not know is removed. NULL: it stays, recorded */
+	GHashTable *extras;
 	const json_t *labels; /* the cluster's labels, for the marks; may be NULL */
 	bool force;	      /* updates take over what others own (raygpu/provider.h, update) */
 	bool no_wait;	      /* not for nodes to start (raygpu/provider.h, ready) */
 } RgApplyOptions;
 
+/* Only the open creations that the plan completes, before it renames pools: their rows have the old
+ * addresses. `snapshot` too; `renamed`: char* old address -> char* the plan's. true if none is left
+ * open. For rg_apply, which follows, they are records. */
+bool rg_apply_recover(RgProvider *provider, RgStore *store, const RgSnapshot *snapshot,
+	const RgPlan *plan, const RgApplyOptions *options, GHashTable *renamed,
+	RgApplyResult *result, RgDiags *diags);
 /* true if all changes of the plan were made. Diagnostics have addresses and the spec's lines. */
 bool rg_apply(RgProvider *provider, RgStore *store, const RgSnapshot *snapshot, const RgPlan *plan,
 	const RgApplyOptions *options, RgApplyResult *result, RgDiags *diags);

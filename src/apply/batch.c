@@ -91,7 +91,7 @@ static size_t batch_max(Apply *apply, const Step *step)
 							  : kind->batch_remove);
 }
 
-gint steps_by_index(gconstpointer a, gconstpointer b)
+static gint steps_by_index(gconstpointer a, gconstpointer b)
 {
 	int64_t left = (*(const Step *const *)a)->change->index;
 	int64_t right = (*(const Step *const *)b)->change->index;

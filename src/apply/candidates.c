@@ -28,7 +28,7 @@ struct Choice {
 	int64_t resume_ms; /* when it begins; 0: the round goes on */
 };
 
-void choice_free(Choice *choice)
+static void choice_free(Choice *choice)
 {
 	g_ptr_array_unref(choice->steps);
 	g_free(choice->spent[0]);
@@ -147,8 +147,7 @@ static Choice *choice_new(const json_t *pool)
 static bool has_other_nodes(const Apply *apply)
 {
 	const RgResourceSet *recorded = apply->snapshot->recorded;
-	for (size_t i = 0; i < rg_resource_set_size(recorded); i++) {
-		const RgResource *record = rg_resource_set_get(recorded, i);
+	rg_resource_foreach (record, recorded) {
 		const RgKind *kind = kind_of(apply, record->kind);
 		if (kind && kind->node && !rg_nodes_get(record, 0).is_head)
 			return true;
@@ -184,13 +183,10 @@ void candidates_accepted(Apply *apply, const Step *step)
 void candidates_build(Apply *apply)
 {
 	apply->choices = g_ptr_array_new_with_free_func((GDestroyNotify)choice_free);
-	size_t i;
-	const json_t *pool;
-	json_array_foreach (json_object_get(apply->plan->capacity, "pools"), i, pool) {
+	rg_json_foreach (pool, json_object_get(apply->plan->capacity, "pools")) {
 		Choice *choice = choice_new(pool);
 		g_ptr_array_add(apply->choices, choice);
-		for (guint k = 0; k < apply->steps->len; k++) {
-			Step *step = apply->steps->pdata[k];
+		rg_ptr_foreach (Step, step, apply->steps) {
 			if (step->kind != STEP_CREATE || !step->change->pin ||
 				g_strcmp0(step->change->group, choice->pool) != 0)
 				continue;
@@ -254,9 +250,7 @@ static void note_tried(Apply *apply, const Step *step, const RgItemResult *resul
 {
 	const json_t *pin = step->change->pin;
 	const char *code = result->code ? result->code : rg_class_name(result->class_);
-	size_t i;
-	json_t *entry;
-	json_array_foreach (apply->result->tried, i, entry) {
+	rg_json_foreach (entry, apply->result->tried) {
 		if (!same_text(entry, pin, "zone") || !is_same(entry, pin, false) ||
 			!g_str_equal(rg_json_str(entry, "pool", ""), step->change->group) ||
 			!g_str_equal(rg_json_str(entry, "code", ""), code))
@@ -394,9 +388,8 @@ static json_t *fitted_of(Apply *apply)
 	if (apply->fitted)
 		return apply->fitted;
 	apply->fitted = json_copy(json_object_get(apply->plan->capacity, "fitted"));
-	json_t *nodes = json_array(), *node;
-	size_t i;
-	json_array_foreach (json_object_get(apply->fitted, "nodes"), i, node) {
+	json_t *nodes = json_array();
+	rg_json_foreach (node, json_object_get(apply->fitted, "nodes")) {
 		json_t *copy = json_copy(node);
 		json_t *indexes = json_object_get(node, "indexes");
 		if (indexes)
@@ -482,8 +475,7 @@ static void take(Apply *apply, const Move *move, RgResourceSet *lowered)
 /* Those of the choice that have not been asked for yet, and would be in vain. */
 static void add_vain(Apply *apply, const Choice *choice, GPtrArray *steps)
 {
-	for (guint i = 0; i < choice->steps->len; i++) {
-		Step *step = choice->steps->pdata[i];
+	rg_ptr_foreach (Step, step, choice->steps) {
 		if (step->state != STEP_READY || step->held || !is_spent(choice, step) ||
 			next_of(apply, choice, step) < 0)
 			continue;
@@ -542,8 +534,7 @@ static void begin_round(Apply *apply, Choice *choice)
 	choice->resume_ms = 0;
 	for (size_t i = 0; i < G_N_ELEMENTS(choice->spent); i++)
 		memset(choice->spent[i], 0, sizeof(bool) * count(choice));
-	for (guint i = 0; i < choice->steps->len; i++) {
-		Step *step = choice->steps->pdata[i];
+	rg_ptr_foreach (Step, step, choice->steps) {
 		if (!step->parked)
 			continue;
 		step->parked = false;
@@ -569,9 +560,7 @@ char *candidates_tried(const Apply *apply, const char *pool)
 {
 	g_autoptr(GString) text = g_string_new("refused:");
 	unsigned n = 0;
-	size_t i;
-	const json_t *entry;
-	json_array_foreach (apply->result->tried, i, entry) {
+	rg_json_foreach (entry, apply->result->tried) {
 		if (g_strcmp0(rg_json_str(entry, "pool", NULL), pool) != 0)
 			continue;
 		g_string_append_printf(text, "%s %s%s in %s (%s)", n++ ? "," : "",

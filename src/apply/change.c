@@ -1,18 +1,33 @@
 #include "apply/internal.h"
+#include "base/clock.h"
 
 /* Updates, removals, and waiting for resources to start after a create or an update. */
 
-typedef bool (*MarkFn)(RgStore *store, const char *cluster, const char *const *addresses, size_t n,
-	bool mark, RgDiags *diags);
+/* The most attributes that one of them changes; 0: of one, that is unknown. */
+static guint most_attributes(const GPtrArray *steps)
+{
+	guint most = 0;
+	for (guint i = 0; i < steps->len; i++) {
+		const GPtrArray *attrs = ((Step *)steps->pdata[i])->change->attrs;
+		if (!attrs || !attrs->len)
+			return 0;
+		most = MAX(most, attrs->len);
+	}
+	return most;
+}
 
 /* Durable before the first request; if that fails, the steps have failed. */
-static bool mark_all(Apply *apply, MarkFn mark, const GPtrArray *steps)
+static bool mark_all(Apply *apply, JobKind verb, const GPtrArray *steps)
 {
-	g_autoptr(GPtrArray) addresses = g_ptr_array_new();
+	g_autoptr(GPtrArray) all = g_ptr_array_new();
 	for (guint i = 0; i < steps->len; i++)
-		g_ptr_array_add(addresses, ((Step *)steps->pdata[i])->change->address);
-	if (mark(apply->store, apply->plan->cluster, (const char *const *)addresses->pdata,
-		    addresses->len, true, apply->diags))
+		g_ptr_array_add(all, ((Step *)steps->pdata[i])->change->address);
+	const char *cluster = apply->plan->cluster, *const *addresses = (void *)all->pdata;
+	bool ok = verb == JOB_UPDATE ? rg_store_updating(apply->store, cluster, addresses, all->len,
+					       most_attributes(steps), apply->diags)
+				     : rg_store_leaving(apply->store, cluster, addresses, all->len,
+					       true, apply->diags);
+	if (ok)
 		return true;
 	apply->store_failed = true;
 	for (guint i = 0; i < steps->len; i++)
@@ -30,8 +45,7 @@ Job *change_prepare(Apply *apply, JobKind verb, const GPtrArray *steps)
 			g_clear_pointer(&live->operation, g_free);
 	}
 	Job *job = items_job(apply, verb, steps);
-	MarkFn mark = verb == JOB_UPDATE ? rg_store_updating : rg_store_leaving;
-	if (!job->steps->len || !mark_all(apply, mark, job->steps))
+	if (!job->steps->len || !mark_all(apply, verb, job->steps))
 		g_clear_pointer(&job, job_free);
 	return job;
 }
@@ -52,8 +66,7 @@ static void take_diags(Apply *apply, const Job *job)
 bool remove_record(Apply *apply, const Job *job)
 {
 	g_autoptr(GPtrArray) gone = g_ptr_array_new(), refused = g_ptr_array_new();
-	for (guint i = 0; i < job->results->len; i++) {
-		const RgItemResult *result = job->results->pdata[i];
+	rg_ptr_foreach (const RgItemResult, result, job->results) {
 		if (result->outcome == RG_OUTCOME_DONE)
 			g_ptr_array_add(gone, result->address);
 		else if (result->definite)
@@ -86,7 +99,10 @@ void remove_finish(Apply *apply, Job *job)
 			live_forget(apply, step->change->address);
 		}
 	}
-	failures_tell(failures, apply, "could not destroy", NULL);
+	const Step *first = job->steps->pdata[0];
+	g_autofree char *verb = g_strconcat(
+		"could not ", rg_json_str(first->change->removal, "verb", "destroy"), NULL);
+	failures_tell(failures, apply, verb, NULL);
 }
 
 /* The plan promised a change in place; a replacement must be shown and approved first. */
@@ -134,8 +150,8 @@ bool update_record(Apply *apply, const Job *job)
 	}
 	const char *cluster = apply->plan->cluster;
 	return (!refused->len ||
-		       rg_store_updating(apply->store, cluster, (const char *const *)refused->pdata,
-			       refused->len, false, apply->diags)) &&
+		       rg_store_not_updating(apply->store, cluster,
+			       (const char *const *)refused->pdata, refused->len, apply->diags)) &&
 	       release_all(apply, (const char *const *)released->pdata, released->len) &&
 	       (!n || rg_store_record_many(apply->store, cluster, news, n, apply->diags));
 }
@@ -200,8 +216,7 @@ static void move_on(Apply *apply, const GPtrArray *steps)
 {
 	for (guint i = 0; i < apply->choices->len; i++) {
 		g_autoptr(GPtrArray) mine = g_ptr_array_new();
-		for (guint k = 0; k < steps->len; k++) {
-			Step *step = steps->pdata[k];
+		rg_ptr_foreach (Step, step, steps) {
 			if (step->choice == apply->choices->pdata[i])
 				g_ptr_array_add(mine, step);
 		}
@@ -211,6 +226,22 @@ static void move_on(Apply *apply, const GPtrArray *steps)
 			clear_away(apply, mine->pdata[k]);
 		candidates_move(apply, mine);
 	}
+}
+
+/* The user may wait for it as for capacity. */
+static bool is_left_in_queue(const Apply *apply, const RgItemResult *result)
+{
+	return result->queued &&
+	       rg_clock_monotonic_ms() - apply->begun_ms >= apply->options->capacity_ms;
+}
+
+static void leave_in_queue(Apply *apply, Step *step, const RgItemResult *result)
+{
+	step->queued = true;
+	g_free(step->why);
+	step->why = g_strdup(result->message);
+	apply->result->queued++;
+	step_done(apply, step);
 }
 
 /* A resource that ended while it started because the cloud has no capacity for it goes on to its
@@ -238,6 +269,8 @@ void ready_finish(Apply *apply, Job *job)
 			failures_add(failures, step, result);
 		else if (result->outcome == RG_OUTCOME_DONE)
 			settle_ready(apply, step, result);
+		else if (is_left_in_queue(apply, result))
+			leave_in_queue(apply, step, result);
 		else
 			poll_again(apply, job, step, result);
 	}

@@ -1,5 +1,6 @@
 #include "apply/internal.h"
 #include "base/clock.h"
+#include "state/move.h"
 
 #define CREATE_TRIES 3 /* retries of a create whose resources ended in the meantime */
 
@@ -33,6 +34,8 @@ static json_t *member_new(const Step *step, int64_t generation, int64_t attempt)
 	json_object_set_new(member, "attempt", json_integer(attempt));
 	json_object_set_new(member, "generation", json_integer(generation));
 	json_object_set(member, "attrs", change->desired);
+	if (change->action == RG_ACTION_CREATE && !change->replay)
+		rg_json_set_str(member, "gone", change->id);
 	if (change->pin)
 		json_object_set(member, "pin", change->pin);
 	for (guint i = 0; change->depends_on && change->depends_on[i]; i++)
@@ -95,19 +98,18 @@ static void fail_all(Apply *apply, GPtrArray *steps, const RgDiag *why)
 		step_fail(apply, steps->pdata[i], why);
 }
 
-/* What these replace is recorded at an address of its own, before they take theirs. */
 /* The node that it replaces has its address, and is still recorded there. */
 static bool needs_room(const Step *step)
 {
 	return step->former && !step->made_room;
 }
 
+/* What these replace is recorded at an address of its own, before they take theirs. */
 static bool make_room(Apply *apply, const GPtrArray *steps)
 {
 	g_autofree RgMove *moves = g_new0(RgMove, steps->len);
 	size_t n = 0;
-	for (guint i = 0; i < steps->len; i++) {
-		const Step *step = steps->pdata[i];
+	rg_ptr_foreach (const Step, step, steps) {
 		if (needs_room(step))
 			moves[n++] = (RgMove){.from = step->change->address,
 				.to = step->former,
@@ -117,8 +119,7 @@ static bool make_room(Apply *apply, const GPtrArray *steps)
 	if (n &&
 		!rg_store_move(apply->store, apply->plan->cluster, moves, n, NULL, 0, apply->diags))
 		return false;
-	for (guint i = 0; i < steps->len; i++) {
-		Step *step = steps->pdata[i];
+	rg_ptr_foreach (Step, step, steps) {
 		if (needs_room(step))
 			live_move(apply, step->change->address, step->former);
 		step->made_room = step->former;
@@ -218,8 +219,7 @@ bool create_record(Apply *apply, const Job *job)
 	const RgKind *kind = kind_of(apply, ((Step *)job->steps->pdata[0])->change->kind);
 	g_autofree RgMemberOutcome *outcomes = g_new0(RgMemberOutcome, job->results->len);
 	size_t n = 0;
-	for (guint i = 0; i < job->results->len; i++) {
-		const RgItemResult *result = job->results->pdata[i];
+	rg_ptr_foreach (const RgItemResult, result, job->results) {
 		bool made = result->outcome == RG_OUTCOME_DONE;
 		if (!made && !result->definite)
 			continue;

@@ -31,6 +31,7 @@ void emit(Apply *apply, RgEventType type, const Step *step, const RgDiag *diag, 
 	if (step) {
 		Live *live = live_get(apply, step->change->address);
 		event.address = step->change->address;
+		event.removal = step->change->removal;
 		event.pool = rg_plan_change_pool(step->change);
 		event.action = step->kind == STEP_REMOVE ? RG_ACTION_DELETE
 			       : step->kind == STEP_CREATE || step->kind == STEP_REPLAYED
@@ -39,7 +40,8 @@ void emit(Apply *apply, RgEventType type, const Step *step, const RgDiag *diag, 
 					       step->change->action != RG_ACTION_RELEASE
 				       ? RG_ACTION_UPDATE
 				       : step->change->action;
-		bool making = event.action == RG_ACTION_CREATE && type != RG_EVENT_DONE;
+		bool making = event.action == RG_ACTION_CREATE && type != RG_EVENT_DONE &&
+			      type != RG_EVENT_QUEUED;
 		event.id = making ? NULL : live ? live->id : step->change->id;
 		event.seconds =
 			step->started_ms
@@ -56,8 +58,7 @@ void emit_still(Apply *apply)
 		return;
 	apply->still_ms = now;
 	emit(apply, RG_EVENT_TIME, NULL, NULL, NULL);
-	for (guint i = 0; i < apply->steps->len; i++) {
-		Step *step = apply->steps->pdata[i];
+	rg_ptr_foreach (Step, step, apply->steps) {
 		if (step->state != STEP_RUNNING && step->state != STEP_POLLED)
 			continue;
 		int64_t every_ms = step->fault && !step->told_ms ? STILL_FAULT_MS : STILL_EVERY_MS;

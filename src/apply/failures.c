@@ -101,8 +101,7 @@ static RgDiag *diag_new(
 
 void failures_tell(Failures *failures, Apply *apply, const char *verb, const char *doubt)
 {
-	for (guint i = 0; i < failures->alike->len; i++) {
-		const Alike *alike = failures->alike->pdata[i];
+	rg_ptr_foreach (const Alike, alike, failures->alike) {
 		RgDiag *diag = diag_new(apply, verb, alike->steps, alike->result);
 		if (doubt && !alike->result->definite)
 			rg_diag_detail(diag, "%s", doubt);

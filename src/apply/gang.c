@@ -38,11 +38,9 @@ static bool is_gang(const RgPlan *plan, const char *pool)
 
 static Gang *gang_for(Apply *apply, const char *pool)
 {
-	for (guint i = 0; i < apply->gangs->len; i++) {
-		Gang *gang = apply->gangs->pdata[i];
+	rg_ptr_foreach (Gang, gang, apply->gangs)
 		if (g_str_equal(gang->pool, pool))
 			return gang;
-	}
 	Gang *gang = g_new0(Gang, 1);
 	gang->pool = pool;
 	gang->steps = g_ptr_array_new();
@@ -55,8 +53,7 @@ static Gang *gang_for(Apply *apply, const char *pool)
 void gangs_build(Apply *apply)
 {
 	apply->gangs = g_ptr_array_new_with_free_func(gang_free);
-	for (guint i = 0; i < apply->steps->len; i++) {
-		Step *step = apply->steps->pdata[i];
+	rg_ptr_foreach (Step, step, apply->steps) {
 		if (step->kind != STEP_CREATE || step->change->index < 0 ||
 			(!is_gang(apply->plan, step->change->group) && !candidates_are_whole(step)))
 			continue;
@@ -144,8 +141,7 @@ static void gang_fail(Apply *apply, Gang *gang, const Step *culprit)
 static const Step *gang_find_culprit(const Gang *gang)
 {
 	const Step *doubtful = NULL;
-	for (guint i = 0; i < gang->steps->len; i++) {
-		const Step *step = gang->steps->pdata[i];
+	rg_ptr_foreach (const Step, step, gang->steps) {
 		if (step->state != STEP_FAILED && (step->state != STEP_BLOCKED || gang->failed))
 			continue;
 		if (!step->in_doubt)
@@ -163,14 +159,11 @@ static bool is_over(const Step *step)
 
 static void gang_begin(Apply *apply, Gang *gang)
 {
-	for (guint i = 0; i < gang->steps->len; i++) {
-		const Step *step = gang->steps->pdata[i];
+	rg_ptr_foreach (const Step, step, gang->steps)
 		if (step->state != STEP_READY && !(gang->loose && is_over(step)))
 			return;
-	}
 	gang->begun = true;
-	for (guint i = 0; i < gang->steps->len; i++) {
-		Step *step = gang->steps->pdata[i];
+	rg_ptr_foreach (Step, step, gang->steps) {
 		step->held = false;
 		if (step->state == STEP_READY)
 			batches_add(apply, step);
@@ -185,15 +178,13 @@ bool gang_moves(Apply *apply, const GPtrArray *refused)
 	if (!gang)
 		return false;
 	gang->moving = true;
-	for (guint i = 0; i < refused->len; i++) {
-		Step *step = refused->pdata[i];
+	rg_ptr_foreach (Step, step, refused) {
 		if (step->state == STEP_POLLED)
 			leave(apply, step); /* it is recorded */
 		else
 			step_set(apply, step, STEP_WAITING);
 	}
-	for (guint i = 0; i < gang->steps->len; i++) {
-		Step *step = gang->steps->pdata[i];
+	rg_ptr_foreach (Step, step, gang->steps) {
 		if (step->state == STEP_READY && !step->held) {
 			batches_drop(apply, step);
 			step_set(apply, step, STEP_WAITING);
@@ -213,11 +204,9 @@ static bool is_quiet(const Gang *gang)
 		if (state == STEP_RUNNING || state == STEP_POLLED)
 			return false;
 	}
-	for (guint i = 0; i < gang->leaving->len; i++) {
-		const Step *removal = gang->leaving->pdata[i];
+	rg_ptr_foreach (const Step, removal, gang->leaving)
 		if (removal->state != STEP_DONE && !is_over(removal))
 			return false;
-	}
 	return true;
 }
 
@@ -233,8 +222,7 @@ static void gang_go_on(Apply *apply, Gang *gang)
 	}
 	gang->moving = gang->begun = false;
 	g_ptr_array_set_size(gang->leaving, 0);
-	for (guint i = 0; i < gang->steps->len; i++) {
-		Step *step = gang->steps->pdata[i];
+	rg_ptr_foreach (Step, step, gang->steps) {
 		if (step->state != STEP_WAITING)
 			continue;
 		if (stays) { /* two candidates would hold its nodes */

@@ -13,6 +13,7 @@
  *   live */
 #pragma once
 #include "apply/apply.h"
+#include "state/write.h"
 
 #define RECORDS_MAX 500 /* outcomes per transaction where the cloud is not called */
 
@@ -58,6 +59,7 @@ typedef struct {
 	bool in_doubt;		  /* failed, but it may be there */
 	bool late;		  /* failed, because the cloud did not finish in the kind's time */
 	char *why;		  /* it is not done, by the last look; or NULL */
+	bool queued;		  /* it ended while it waits in a queue of the cloud; why: where */
 	bool fault;		  /* it has a code of the cloud */
 	bool gives_back;	  /* removes what its gang doesn't use */
 	json_t *changed;	  /* of an update of what the cloud did not take over: names */
@@ -109,6 +111,7 @@ typedef struct {
 	const RgSnapshot *snapshot;
 	const RgPlan *plan;
 	const RgApplyOptions *options;
+	GHashTable *renamed; /* char* address in open rows -> char* the plan's; NULL: none */
 	RgApplyResult *result;
 	RgDiags *diags;
 	GPtrArray *steps; /* Step* */
@@ -180,7 +183,6 @@ bool gang_gives_back(Apply *apply, Step *step);
 
 /* candidates.c: where the cloud has no capacity or quota for a pool's nodes */
 void candidates_build(Apply *apply);
-void choice_free(Choice *choice);
 void moved_free(void *change);
 /* All created nodes of its pool are of one candidate. */
 bool candidates_are_whole(const Step *step);
@@ -203,7 +205,6 @@ char *candidates_tried(const Apply *apply, const char *pool);
 char *candidates_closed(const Step *step);
 
 /* batch.c: ready steps, those of one call together */
-gint steps_by_index(gconstpointer a, gconstpointer b); /* of arrays of Step* */
 void batches_add(Apply *apply, Step *step);
 /* Takes a ready step out again. */
 void batches_drop(Apply *apply, Step *step);
@@ -252,7 +253,7 @@ unsigned polls_start(Apply *apply);
 /* Before a poll's results are used: those without information become pending, or failed if their
  * time is over. And afterwards. */
 void poll_judge(const Job *job);
-void poll_finish(const Job *job);
+void poll_finish(const Apply *apply, const Job *job);
 /* Stops polling a step; false if a poll is running: its answer will come. */
 bool poll_drop(Apply *apply, Step *step);
 void poll_free(Poll *poll);
@@ -260,6 +261,7 @@ void poll_free(Poll *poll);
 /* recover.c, search.c: open journal rows, before anything else */
 void recover_open_rows(Apply *apply);
 struct Recovery {
+	const RgProvider *provider;
 	const RgJournalRow *row;
 	const RgKind *kind; /* NULL: the module does not have it */
 	GPtrArray *open;    /* json_t*: members of the row without an outcome, in its order */

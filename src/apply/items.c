@@ -7,9 +7,7 @@
  * `recorded`: the values of references in them; NULL: there are none, whatever they look like. */
 static void add_open(json_t *open, const RgKind *kind, const json_t *attrs, RgResourceSet *recorded)
 {
-	const char *name;
-	json_t *value;
-	json_object_foreach (rg_json_unconst(attrs), name, value) {
+	rg_json_foreach_member (name, value, attrs) {
 		const RgAttribute *attribute = kind ? rg_kind_attribute(kind, name) : NULL;
 		if (!attribute || attribute->sensitive || attribute->unreadable)
 			continue;
@@ -51,11 +49,9 @@ static json_t *item_new(Apply *apply, const RgPlanChange *change)
 /* "marks" that the cloud reported; NULL: they do not change. */
 static const RgPlanAttr *changed_marks(const RgPlanChange *change)
 {
-	for (guint i = 0; i < change->attrs->len; i++) {
-		const RgPlanAttr *attr = change->attrs->pdata[i];
+	rg_ptr_foreach (const RgPlanAttr, attr, change->attrs)
 		if (g_str_equal(attr->name, RG_MARKS))
 			return attr;
-	}
 	return NULL;
 }
 
@@ -86,15 +82,21 @@ static void leave_ignored(const Apply *apply, json_t *item, const RgPlanChange *
 	}
 }
 
+/* The cloud has it already: it is only recorded. */
+static bool is_there(const RgPlanAttr *attr)
+{
+	return !attr->after_unknown && json_equal(attr->before, attr->after);
+}
+
 /* The attributes that an update changes: names. */
 static json_t *names_new(const Step *step)
 {
 	if (step->changed)
 		return json_incref(step->changed);
 	json_t *names = json_array();
-	for (guint i = 0; i < step->change->attrs->len; i++)
-		json_array_append_new(
-			names, json_string(((RgPlanAttr *)step->change->attrs->pdata[i])->name));
+	rg_ptr_foreach (const RgPlanAttr, attr, step->change->attrs)
+		if (!is_there(attr))
+			json_array_append_new(names, json_string(attr->name));
 	return names;
 }
 
@@ -109,13 +111,14 @@ static bool add_wanted(Apply *apply, json_t *item, const Step *step)
 		return true;
 	}
 	const RgPlanAttr *marks = step->changed ? NULL : changed_marks(change);
+	bool again = step->changed && rg_json_has_text(step->changed, RG_MARKS);
 	json_t *attributes = live_resolve(apply, change->desired, apply->diags);
 	if (!attributes)
 		return false;
 	json_object_set_new(item, "attributes", attributes);
 	leave_ignored(apply, item, change);
 	json_object_set_new(item, "changed", names_new(step));
-	if (marks)
+	if (marks || again)
 		json_object_set_new(item, "marks", marks_new(apply, change));
 	if (marks && marks->before)
 		json_object_set(json_object_get(item, "observed"), RG_MARKS, marks->before);
@@ -133,8 +136,7 @@ Job *items_job(Apply *apply, JobKind verb, const GPtrArray *steps)
 		json_object_set_new(input, "force", json_true());
 	if (verb == JOB_READY && apply->options->no_wait)
 		json_object_set_new(input, "no_wait", json_true());
-	for (guint i = 0; i < steps->len; i++) {
-		Step *step = steps->pdata[i];
+	rg_ptr_foreach (Step, step, steps) {
 		json_auto_t *item = item_new(apply, step->change);
 		if (verb == JOB_UPDATE && !add_wanted(apply, item, step)) {
 			step_fail(apply, step, last_diag(apply));

@@ -41,7 +41,14 @@ static void take_found(void *data, RgResource *resource)
 }
 
 /* A module without `find` lists the resources with our lineage. Those whose token is not reported
- * are kept: search.c matches them by their addresses. */
+ * are kept: search.c matches them by their addresses. What cannot be read may be any of them. */
+static bool is_of_token(const RgResource *seen, const char *token)
+{
+	if (seen->token)
+		return g_str_equal(seen->token, token);
+	return seen->address || (seen->presence == RG_UNKNOWN && !seen->lineage);
+}
+
 static bool list_by_token(RgProvider *provider, Job *job, const json_t *marks)
 {
 	const RgJournalRow *row = job->recovery->row;
@@ -53,7 +60,7 @@ static bool list_by_token(RgProvider *provider, Job *job, const json_t *marks)
 		return false;
 	for (guint i = job->found->len; i > 0; i--) {
 		const RgResource *seen = job->found->pdata[i - 1];
-		if (seen->token ? !g_str_equal(seen->token, row->token) : !seen->address)
+		if (!is_of_token(seen, row->token))
 			g_ptr_array_remove_index(job->found, i - 1);
 	}
 	return true;

@@ -25,9 +25,8 @@ json_t *computed_of(const RgKind *kind, const json_t *attributes)
 {
 	if (!kind || !attributes)
 		return NULL;
-	json_t *computed = json_object(), *value;
-	const char *name;
-	json_object_foreach (rg_json_unconst(attributes), name, value) {
+	json_t *computed = json_object();
+	rg_json_foreach_member (name, value, attributes) {
 		const RgAttribute *attribute = rg_kind_attribute(kind, name);
 		if (attribute && attribute->computed)
 			json_object_set(computed, name, value);
@@ -74,9 +73,7 @@ void live_made(Live *live, const json_t *attrs)
 static bool put_over(json_t **object, json_t *news)
 {
 	bool changed = !*object;
-	const char *name;
-	json_t *value;
-	json_object_foreach (news, name, value)
+	rg_json_foreach_member (name, value, news)
 		changed |= !json_equal(json_object_get(*object, name), value);
 	if (!changed)
 		return false;
@@ -118,8 +115,7 @@ void live_load(Apply *apply)
 {
 	apply->live = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, live_free);
 	const RgResourceSet *recorded = apply->snapshot->recorded;
-	for (size_t i = 0; i < rg_resource_set_size(recorded); i++) {
-		const RgResource *resource = rg_resource_set_get(recorded, i);
+	rg_resource_foreach (resource, recorded) {
 		if (resource->presence == RG_PENDING)
 			continue;
 		const RgPlanChange *change = g_hash_table_lookup(apply->changes, resource->address);
@@ -132,7 +128,13 @@ void live_load(Apply *apply)
 				outputs = NULL; /* a sealed one must not get into a request */
 		}
 		Live *live = live_set(apply, resource->address, resource->id, outputs);
-		live->observed = change ? json_incref(change->observed) : NULL;
+		/* the plan is older than what an earlier call of the same run recorded */
+		if (change && g_strcmp0(change->id, resource->id) == 0)
+			live->observed = json_incref(change->observed);
+		bool extra = apply->options->extras && resource->id &&
+			     g_hash_table_contains(apply->options->extras, resource->id);
+		if (change && (change->replay || extra))
+			live->replayed = json_incref(resource->attrs);
 	}
 }
 

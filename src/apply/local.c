@@ -1,5 +1,6 @@
 #include "apply/internal.h"
 #include "base/redact.h"
+#include "state/move.h"
 #include <sys/random.h>
 
 /* Steps that change only the state: many of a kind in one transaction. */
@@ -62,19 +63,22 @@ bool release_all(Apply *apply, const char *const *addresses, size_t n)
 static bool forget_all(Apply *apply, const GPtrArray *steps)
 {
 	g_autofree const char **addresses = g_new0(const char *, steps->len);
+	g_autofree RgGone *gone = g_new0(RgGone, steps->len);
 	size_t n = 0;
 	for (guint i = 0; i < steps->len; i++) {
 		const RgPlanChange *change = ((Step *)steps->pdata[i])->change;
 		live_forget(apply, change->address);
-		if (!change->replay)
-			addresses[n++] = change->address;
+		if (change->replay)
+			continue;
+		addresses[n] = change->address;
+		gone[n++] = (RgGone){change->address, change->id};
 	}
 	if (n && ((Step *)steps->pdata[0])->change->action == RG_ACTION_RELEASE) {
 		rg_store_group_begin(apply->store);
 		bool ok = release_all(apply, addresses, n);
 		return rg_store_group_end(apply->store, apply->diags) && ok;
 	}
-	return !n || rg_store_gone(apply->store, apply->plan->cluster, addresses, n, apply->diags);
+	return !n || rg_store_gone(apply->store, apply->plan->cluster, gone, n, apply->diags);
 }
 
 static bool do_secret(Apply *apply, GPtrArray *steps)

@@ -20,6 +20,11 @@ struct Poll {
 	bool moved;	/* something was done in this round */
 };
 
+static unsigned first_ms(const Apply *apply)
+{
+	return rg_provider_patience_ms(apply->provider, ROUND_FIRST_MS);
+}
+
 void poll_free(Poll *poll)
 {
 	g_queue_clear(&poll->todo);
@@ -36,8 +41,7 @@ static int64_t limit_s(const RgKind *kind, JobKind verb)
 
 static Poll *poll_of(Apply *apply, const RgKind *kind, JobKind verb)
 {
-	for (guint i = 0; i < apply->polls->len; i++) {
-		Poll *poll = apply->polls->pdata[i];
+	rg_ptr_foreach (Poll, poll, apply->polls) {
 		if (poll->kind == kind && poll->verb == verb)
 			return poll;
 	}
@@ -67,15 +71,17 @@ void poll_add(Apply *apply, Step *step, JobKind verb)
 	step_set(apply, step, STEP_POLLED);
 	step->polled_ms = rg_clock_monotonic_ms();
 	g_queue_push_tail(&poll->later, step);
-	poll->wait_ms = ROUND_FIRST_MS;
+	poll->wait_ms = first_ms(apply);
 	poll->round_ms =
-		MIN(poll->round_ms ? poll->round_ms : INT64_MAX, step->polled_ms + ROUND_FIRST_MS);
+		MIN(poll->round_ms ? poll->round_ms : INT64_MAX, step->polled_ms + poll->wait_ms);
 }
 
 void poll_again(Apply *apply, const Job *job, Step *step, const RgItemResult *result)
 {
 	g_free(step->why);
-	step->why = g_strdup(result->message);
+	step->why = !result->queued   ? g_strdup(result->message)
+		    : result->message ? g_strconcat("queued: ", result->message, NULL)
+				      : g_strdup("queued");
 	step->fault = result->code != NULL;
 	if (job->poll)
 		g_queue_push_tail(&job->poll->later, step);
@@ -116,6 +122,8 @@ void poll_judge(const Job *job)
 	for (guint i = 0; i < job->results->len; i++) {
 		Step *step = job->steps->pdata[i];
 		RgItemResult *result = job->results->pdata[i];
+		if (result->queued) /* others go first, for as long as that takes */
+			step->polled_ms = rg_clock_monotonic_ms();
 		/* A separate result, with its id, is about the resource; a failure of the whole
 		 * poll is not, but a refused one does not improve by repeating it. */
 		if (result->outcome != RG_OUTCOME_PENDING &&
@@ -132,19 +140,18 @@ void poll_judge(const Job *job)
 
 bool poll_drop(Apply *apply, Step *step)
 {
-	for (guint i = 0; i < apply->polls->len; i++) {
-		Poll *poll = apply->polls->pdata[i];
+	rg_ptr_foreach (Poll, poll, apply->polls) {
 		if (g_queue_remove(&poll->todo, step) || g_queue_remove(&poll->later, step))
 			return true;
 	}
 	return false;
 }
 
-static void begin_round(Poll *poll, int64_t now)
+static void begin_round(const Apply *apply, Poll *poll, int64_t now)
 {
 	if (poll->todo.length || poll->looks || !poll->later.length || now < poll->round_ms)
 		return;
-	poll->wait_ms = poll->moved ? ROUND_FIRST_MS : MIN(2 * poll->wait_ms, ROUND_MAX_MS);
+	poll->wait_ms = poll->moved ? first_ms(apply) : MIN(2 * poll->wait_ms, ROUND_MAX_MS);
 	poll->moved = false;
 	poll->round_ms = 0;
 	GQueue taken = poll->later;
@@ -177,7 +184,7 @@ static unsigned poll_one(Apply *apply, Poll *poll)
 		return G_MAXUINT;
 	}
 	int64_t now = rg_clock_monotonic_ms();
-	begin_round(poll, now);
+	begin_round(apply, poll, now);
 	while (poll->todo.length && poll->looks < LOOKS_AT_ONCE) {
 		poll->looks++;
 		g_autoptr(GPtrArray) steps = g_ptr_array_new();
@@ -200,7 +207,7 @@ unsigned polls_start(Apply *apply)
 	return wait_ms;
 }
 
-void poll_finish(const Job *job)
+void poll_finish(const Apply *apply, const Job *job)
 {
 	Poll *poll = job->poll;
 	for (guint i = 0; i < job->results->len; i++)
@@ -208,5 +215,5 @@ void poll_finish(const Job *job)
 	poll->looks--;
 	if (!poll->looks && !poll->todo.length && poll->later.length && !poll->round_ms)
 		poll->round_ms =
-			rg_clock_monotonic_ms() + (poll->moved ? ROUND_FIRST_MS : poll->wait_ms);
+			rg_clock_monotonic_ms() + (poll->moved ? first_ms(apply) : poll->wait_ms);
 }

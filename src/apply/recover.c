@@ -17,18 +17,20 @@ static void recovery_free(void *data)
 
 static const RgPlanChange *change_of(const Apply *apply, const json_t *member)
 {
-	return g_hash_table_lookup(apply->changes, rg_json_str(member, "address", ""));
+	const char *address = rg_json_str(member, "address", "");
+	const char *renamed = apply->renamed ? g_hash_table_lookup(apply->renamed, address) : NULL;
+	return g_hash_table_lookup(apply->changes, renamed ? renamed : address);
 }
 
 static Recovery *recovery_new(const Apply *apply, const RgJournalRow *row)
 {
 	bool wanted = false;
 	Recovery *recovery = g_new0(Recovery, 1);
+	recovery->provider = apply->provider;
 	recovery->row = row;
 	recovery->kind = kind_of(apply, row->kind);
 	recovery->open = g_ptr_array_new();
-	for (size_t i = 0; i < json_array_size(row->members); i++) {
-		json_t *member = json_array_get(row->members, i);
+	rg_json_foreach (member, row->members) {
 		const RgPlanChange *change = change_of(apply, member);
 		g_ptr_array_add(recovery->open, member);
 		/* Left out, or stopped because of the view of the cloud: nothing may be done to it
@@ -76,11 +78,9 @@ static void submit(Apply *apply, Recovery *recovery)
 
 static const RgItemResult *result_of(const Job *job, const char *address)
 {
-	for (guint i = 0; i < job->results->len; i++) {
-		const RgItemResult *result = job->results->pdata[i];
+	rg_ptr_foreach (const RgItemResult, result, job->results)
 		if (g_str_equal(result->address, address))
 			return result;
-	}
 	return NULL;
 }
 
@@ -184,8 +184,7 @@ static void finish(Apply *apply, const Job *job)
 	g_autofree RgMemberOutcome *outcomes = g_new0(RgMemberOutcome, recovery->open->len);
 	g_autofree json_t **members = g_new0(json_t *, recovery->open->len);
 	size_t n = 0;
-	for (guint i = 0; i < recovery->open->len; i++) {
-		json_t *member = recovery->open->pdata[i];
+	rg_ptr_foreach (json_t, member, recovery->open) {
 		Fate fate = job->kind == JOB_FIND ? search_fate(job, member, &outcomes[n])
 						  : replay_fate(apply, job, member, &outcomes[n]);
 		if (fate == FATE_MADE || fate == FATE_NOT_MADE)
@@ -224,13 +223,28 @@ static RgResource *extra_new(
 	return extra;
 }
 
+/* At whatever address: it may have been moved or imported since. */
+static bool is_recorded(Apply *apply, const RgJournalRow *row, const char *id)
+{
+	GHashTableIter iter;
+	gpointer address, live;
+	g_autofree char *prefix = g_strconcat(row->kind, ".", NULL);
+	g_hash_table_iter_init(&iter, apply->live);
+	while (id && g_hash_table_iter_next(&iter, &address, &live)) {
+		if (g_str_has_prefix(address, prefix) &&
+			g_strcmp0(((const Live *)live)->id, id) == 0)
+			return true;
+	}
+	return false;
+}
+
 /* A replay may create a member that was settled as not created the first time. It must not be lost:
  * it gets the same record as its siblings, at its address, if that is free. */
 static void adopt_extra(Apply *apply, const Job *job, const RgItemResult *result)
 {
 	const Live *live = live_get(apply, result->address);
 	const json_t *sibling = json_array_get(job->recovery->row->members, 0);
-	if (live && g_strcmp0(live->id, result->id) == 0)
+	if (is_recorded(apply, job->recovery->row, result->id))
 		return;
 	g_autoptr(RgResource) extra =
 		live ? NULL : extra_new(apply, sibling, result, job->recovery->kind);
@@ -238,6 +252,8 @@ static void adopt_extra(Apply *apply, const Job *job, const RgItemResult *result
 		const RgMemberOutcome outcome = {
 			.address = extra->address, .id = extra->id, .outputs = extra->outputs_json};
 		came_back(apply, job, &outcome, extra->attrs, result->attributes);
+		if (apply->options->extras)
+			g_hash_table_add(apply->options->extras, g_strdup(extra->id));
 		return;
 	}
 	RgDiag *diag = rg_diags_error(apply->diags, "apply.blocked",
@@ -250,9 +266,8 @@ static void adopt_extra(Apply *apply, const Job *job, const RgItemResult *result
 static void take_extras(Apply *apply, const Job *job)
 {
 	g_autoptr(GHashTable) asked = g_hash_table_new(g_str_hash, g_str_equal);
-	const json_t *members = job->recovery->row->members, *member;
-	size_t k;
-	json_array_foreach (rg_json_unconst(members), k, member)
+	const json_t *members = job->recovery->row->members;
+	rg_json_foreach (member, members)
 		g_hash_table_add(asked, (char *)(uintptr_t)rg_json_str(member, "address", ""));
 	for (guint i = 0; job->results && i < job->results->len; i++) {
 		const RgItemResult *result = job->results->pdata[i];
@@ -266,8 +281,7 @@ static void take_extras(Apply *apply, const Job *job)
 static bool start_due(Apply *apply, const GPtrArray *recoveries)
 {
 	bool waiting = false;
-	for (guint i = 0; i < recoveries->len; i++) {
-		Recovery *recovery = recoveries->pdata[i];
+	rg_ptr_foreach (Recovery, recovery, recoveries) {
 		bool due = !recovery->asked_ms ||
 			   (recovery->look_ms && recovery->look_ms <= rg_clock_monotonic_ms());
 		if (recovery->busy)
@@ -296,8 +310,6 @@ void recover_open_rows(Apply *apply)
 		take_extras(apply, job);
 		job_free(job);
 	}
-	for (guint i = 0; i < recoveries->len; i++) {
-		const Recovery *recovery = recoveries->pdata[i];
+	rg_ptr_foreach (const Recovery, recovery, recoveries)
 		stays_open(apply, recovery, recovery->open);
-	}
 }

@@ -20,19 +20,21 @@ static int64_t age_s(const Recovery *recovery)
 
 bool search_only(const Recovery *recovery)
 {
-	return recovery->kind && age_s(recovery) > recovery->kind->replay_s;
+	return recovery->kind && age_s(recovery) >= recovery->kind->replay_s;
 }
 
 /* Nobody can have replayed it recently. */
 static bool is_long_over(const Recovery *recovery)
 {
 	const RgKind *kind = recovery->kind;
-	return age_s(recovery) > kind->replay_s + SENDING_MAX_S + kind->consistency_s;
+	return age_s(recovery) >
+	       kind->replay_s + SENDING_MAX_S + rg_provider_consistency_s(recovery->provider, kind);
 }
 
 static int64_t proof_ms(const Recovery *recovery)
 {
-	return recovery->asked_ms + recovery->kind->consistency_s * 1000;
+	return recovery->asked_ms +
+	       rg_provider_consistency_s(recovery->provider, recovery->kind) * 1000;
 }
 
 static bool absence_counts(const Job *job)
@@ -62,25 +64,37 @@ static ssize_t place_of(const Recovery *recovery, const char *address)
 	return -1;
 }
 
+/* What exists says more than what may exist, and that more than what has ended. */
+static int weight(const RgResource *seen)
+{
+	return seen->presence == RG_PRESENT ? 2 : seen->presence == RG_UNKNOWN ? 1 : 0;
+}
+
 /* The resource of a member: by its address, else by its position if the whole batch is visible. */
 static const RgResource *seen_of(const Job *job, const char *address, bool *unplaced)
 {
 	const RgResource *match = NULL;
 	const json_t *items = json_object_get(job->recovery->row->input, "items");
 	*unplaced = false;
-	for (guint i = 0; i < job->found->len; i++) {
-		const RgResource *seen = job->found->pdata[i];
+	rg_ptr_foreach (const RgResource, seen, job->found) {
 		if (g_strcmp0(seen->address, address) == 0 &&
-			(!match || match->presence != RG_PRESENT))
+			(!match || weight(seen) > weight(match)))
 			match = seen;
 		/* A resource under our token that cannot be matched to a member. */
-		*unplaced |=
-			seen->presence == RG_PRESENT && place_of(job->recovery, seen->address) < 0;
+		*unplaced |= weight(seen) && place_of(job->recovery, seen->address) < 0;
 	}
 	if (match || !*unplaced || job->found->len != json_array_size(items))
 		return match;
 	const RgResource *there = job->found->pdata[place_of(job->recovery, address)];
 	return place_of(job->recovery, there->address) < 0 ? there : NULL;
+}
+
+/* It exists, or has existed: nobody knows which. */
+static Fate unreadable(const Job *job, const RgResource *seen)
+{
+	g_free(job->recovery->reason);
+	job->recovery->reason = rg_resource_unread(seen, seen->id);
+	return FATE_OPEN;
 }
 
 Fate search_fate(const Job *job, const json_t *member, RgMemberOutcome *outcome)
@@ -96,6 +110,8 @@ Fate search_fate(const Job *job, const json_t *member, RgMemberOutcome *outcome)
 		outcome->outputs = seen->attrs;
 		return FATE_MADE;
 	}
+	if (seen && seen->presence == RG_UNKNOWN)
+		return unreadable(job, seen);
 	if (!job->found_all)
 		return FATE_OPEN;
 	if (seen)

@@ -29,30 +29,14 @@ static void look_at(Apply *apply, const char *address, const RgPlanChange *user)
 static void look_at_used(Apply *apply, const Step *step)
 {
 	const RgKind *kind = kind_of(apply, step->change->kind);
-	GHashTableIter iter;
-	gpointer name, attribute;
 	if (!kind || !may_begin(apply) || step->kind == STEP_LOOK)
 		return;
-	g_hash_table_iter_init(&iter, kind->attributes);
-	while (g_hash_table_iter_next(&iter, &name, &attribute)) {
+	rg_hash_foreach (name, const RgAttribute, attribute, kind->attributes) {
 		const json_t *value = json_object_get(step->change->desired, name);
 		const char *address = rg_json_str(value, "$ref", NULL);
-		if (((const RgAttribute *)attribute)->attaches && address)
+		if (attribute->attaches && address)
 			look_at(apply, address, step->change);
 	}
-}
-
-static void finish(Apply *apply, Step *step)
-{
-	step_done(apply, step);
-	look_at_used(apply, step);
-}
-
-void settle_begin(Apply *apply, Step *step)
-{
-	poll_add(apply, step, JOB_READY);
-	if (step->state == STEP_DONE) /* nothing to wait for */
-		look_at_used(apply, step);
 }
 
 /* Once: what the cloud still does not have is left to the next plan. */
@@ -63,6 +47,34 @@ static void update(Apply *apply, const Step *step, json_t *changed)
 	next->changed = json_incref(changed);
 	next->user = step->user;
 	step_set(apply, next, STEP_READY);
+}
+
+/* Its creation was recovered under the name that its pool had: its marks still say that. */
+static void mark_again(Apply *apply, const Step *step)
+{
+	const RgKind *kind = kind_of(apply, step->change->kind);
+	const RgResource *record =
+		rg_resource_set_find(apply->snapshot->recorded, step->change->address);
+	if (step->kind != STEP_REPLAYED || !record || !record->mismarked || !kind ||
+		!kind->updates_marks || !may_begin(apply))
+		return;
+	json_auto_t *marks = json_pack("[s]", RG_MARKS);
+	update(apply, step, marks);
+}
+
+static void finish(Apply *apply, Step *step)
+{
+	if (step->state != STEP_DONE)
+		step_done(apply, step);
+	look_at_used(apply, step);
+	mark_again(apply, step);
+}
+
+void settle_begin(Apply *apply, Step *step)
+{
+	poll_add(apply, step, JOB_READY);
+	if (step->state == STEP_DONE) /* nothing to wait for */
+		finish(apply, step);
 }
 
 void settle_ready(Apply *apply, Step *step, const RgItemResult *result)

@@ -53,11 +53,7 @@ static bool is_alike(const RgKind *kind, const json_t *made, const json_t *desir
 {
 	json_auto_t *a = json_copy(rg_json_unconst(made));
 	json_auto_t *b = json_copy(rg_json_unconst(desired));
-	GHashTableIter iter;
-	gpointer value;
-	g_hash_table_iter_init(&iter, kind->attributes);
-	while (g_hash_table_iter_next(&iter, NULL, &value)) {
-		const RgAttribute *attribute = value;
+	rg_hash_values (const RgAttribute, attribute, kind->attributes) {
 		if (!attribute->create_only)
 			continue;
 		json_object_del(a, attribute->name);
@@ -88,10 +84,13 @@ static void add_surge(Apply *apply, const RgPlanChange *change, Pair *pair)
 	pair->make->former = rg_address_former(change->address, record ? record->generation : 0);
 }
 
+/* Not what an interrupted run was creating or removing: nobody uses that node. */
 static bool surges(const Apply *apply, const RgPlanChange *change)
 {
 	const RgPlanPool *pool = rg_plan_pool(apply->plan, change->group);
-	return pool && pool->max_surge && change->index >= 0 && !change->replay;
+	const RgResource *record = rg_resource_set_find(apply->snapshot->recorded, change->address);
+	return pool && pool->max_surge && change->index >= 0 && !change->replay &&
+	       !(record && record->leaving);
 }
 
 static Pair *add_change(Apply *apply, const RgPlanChange *change)
@@ -187,17 +186,31 @@ static void add_successor_edge(GHashTable *pairs, const RgPlanChange *change)
 		step_wait_for(mine->remove, other->make);
 }
 
+/* What it uses is forgotten first: otherwise a run that is cut off would leave that without the
+ * user that says why it stays. */
+static void add_releasing_edges(GHashTable *pairs, const RgPlanChange *change)
+{
+	const Pair *mine = g_hash_table_lookup(pairs, change->address);
+	for (guint i = 0; change->depends_on && change->depends_on[i]; i++) {
+		const Pair *other = g_hash_table_lookup(pairs, change->depends_on[i]);
+		if (other && other->make && other->make->change->action == RG_ACTION_RELEASE)
+			step_wait_for(mine->make, other->make);
+	}
+}
+
 /* Records and forgets do not touch the cloud, so they wait for nothing. */
 static void add_edges(Apply *apply, GHashTable *pairs)
 {
 	g_autoptr(RgDependencies) cache = rg_dependencies_new();
 	const GPtrArray *changes = apply->plan->changes;
-	for (guint i = 0; i < changes->len; i++) {
-		const RgPlanChange *change = changes->pdata[i];
+	rg_ptr_foreach (const RgPlanChange, change, changes) {
 		if (!g_hash_table_contains(pairs, change->address) ||
-			change->action == RG_ACTION_RECORD || change->action == RG_ACTION_FORGET ||
-			change->action == RG_ACTION_RELEASE)
+			change->action == RG_ACTION_RECORD || change->action == RG_ACTION_FORGET)
 			continue;
+		if (change->action == RG_ACTION_RELEASE) {
+			add_releasing_edges(pairs, change);
+			continue;
+		}
 		const RgResource *now =
 			rg_resource_set_find(apply->snapshot->recorded, change->address);
 		add_making_edges(pairs, change);
@@ -241,8 +254,7 @@ static void add_former(Apply *apply, const RgResource *record)
 static void add_formers(Apply *apply)
 {
 	const RgResourceSet *recorded = apply->snapshot->recorded;
-	for (size_t i = 0; i < rg_resource_set_size(recorded); i++) {
-		const RgResource *record = rg_resource_set_get(recorded, i);
+	rg_resource_foreach (record, recorded) {
 		if (g_hash_table_contains(apply->options->formers, record->address))
 			add_former(apply, record);
 	}
@@ -263,6 +275,32 @@ static Pair *add_steps(Apply *apply, const RgPlanChange *change)
 	return add_change(apply, change);
 }
 
+static void add_extra(Apply *apply, const char *address)
+{
+	g_autofree char *kind = NULL, *name = NULL;
+	RgPlanChange *change = g_new0(RgPlanChange, 1);
+	rg_address_parse(address, &kind, &name, &change->index);
+	change->address = (char *)(uintptr_t)g_intern_string(address);
+	change->kind = (char *)(uintptr_t)g_intern_string(kind);
+	change->name = (char *)(uintptr_t)g_intern_string(name);
+	change->action = RG_ACTION_DELETE;
+	g_ptr_array_add(apply->moved, change);
+	add_step(apply, change, STEP_REMOVE)->last = false;
+}
+
+static void add_extras(Apply *apply)
+{
+	const RgApplyOptions *options = apply->options;
+	if (!options->extras || options->again || options->only)
+		return;
+	rg_hash_foreach (address, const Live, live, apply->live) {
+		const char *id = live->id;
+		if (id && g_hash_table_contains(options->extras, id) &&
+			!g_hash_table_contains(apply->changes, address))
+			add_extra(apply, address);
+	}
+}
+
 void steps_build(Apply *apply)
 {
 	g_autoptr(GHashTable) pairs = g_hash_table_new_full(g_str_hash, g_str_equal, NULL, g_free);
@@ -271,19 +309,18 @@ void steps_build(Apply *apply)
 		add_formers(apply);
 		return;
 	}
-	for (guint i = 0; i < changes->len; i++) {
-		const RgPlanChange *change = changes->pdata[i];
+	rg_ptr_foreach (const RgPlanChange, change, changes) {
 		Pair *pair = add_steps(apply, change);
 		if (pair)
 			g_hash_table_insert(pairs, change->address, pair);
 	}
 	add_edges(apply, pairs);
+	add_extras(apply);
 }
 
 void steps_begin(Apply *apply)
 {
-	for (guint i = 0; i < apply->steps->len; i++) {
-		Step *step = apply->steps->pdata[i];
+	rg_ptr_foreach (Step, step, apply->steps) {
 		if (step->state == STEP_WAITING && !step->waiting)
 			step_set(apply, step, STEP_READY);
 	}
@@ -310,7 +347,8 @@ static void count_done(Apply *apply, const Step *step)
 			result->destroyed++;
 		break;
 	case STEP_FORGET:
-		result->forgotten += step->change->action == RG_ACTION_RELEASE;
+		result->forgotten += step->change->action == RG_ACTION_RELEASE ||
+				     step->change->action == RG_ACTION_FORGET;
 		break;
 	case STEP_RECORD:
 	case STEP_LOOK:
@@ -332,7 +370,8 @@ void step_done(Apply *apply, Step *step)
 		apply->ended++;
 	count_done(apply, step);
 	if (step->kind != STEP_LOOK)
-		emit(apply, RG_EVENT_DONE, step, NULL, NULL);
+		emit(apply, step->queued ? RG_EVENT_QUEUED : RG_EVENT_DONE, step, NULL,
+			step->queued ? step->why : NULL);
 	for (guint i = 0; i < step->unblocks->len; i++)
 		step_release(apply, step->unblocks->pdata[i]);
 }
@@ -350,8 +389,7 @@ void step_block(Apply *apply, Step *step, const char *culprit)
 
 void step_block_dependents(Apply *apply, const Step *failed, const char *culprit)
 {
-	for (guint i = 0; i < failed->unblocks->len; i++) {
-		Step *next = failed->unblocks->pdata[i];
+	rg_ptr_foreach (Step, next, failed->unblocks) {
 		if (next->state == STEP_WAITING)
 			step_block(apply, next, culprit);
 	}
@@ -374,11 +412,9 @@ Step *step_give_back(Apply *apply, const Step *made)
 void step_make_again(Apply *apply, Step *dependent, const RgPlanChange *was, const RgPlanChange *as)
 {
 	Step *removal = add_step(apply, was, STEP_REMOVE), *make = add_step(apply, as, STEP_CREATE);
-	for (guint i = 0; i < apply->steps->len; i++) {
-		const Step *made = apply->steps->pdata[i];
+	rg_ptr_foreach (const Step, made, apply->steps)
 		removal->gives_back |= made->change == was && made->kind == STEP_CREATE &&
 				       made->state == STEP_DONE;
-	}
 	apply->result->added -= removal->gives_back;
 	removal->last = make->last = false;
 	step_wait_for(make, removal);
@@ -403,8 +439,7 @@ void steps_report_stuck(Apply *apply)
 	if (apply->stopping || apply->store_failed || !apply->counts[STEP_WAITING])
 		return;
 	RgDiag *diag = NULL;
-	for (guint i = 0; i < apply->steps->len; i++) {
-		Step *step = apply->steps->pdata[i];
+	rg_ptr_foreach (Step, step, apply->steps) {
 		if (step->state != STEP_WAITING)
 			continue;
 		if (!diag) {

@@ -2,6 +2,7 @@
 
 #include <string.h>
 #include "base/diag_codes.h"
+#include "base/each.h"
 
 struct RgDiags {
 	GPtrArray *items;  /* RgDiag *, owned */
@@ -165,21 +166,16 @@ RgDiag *rg_diag_related(RgDiag *diag, RgSource source, const char *what)
 void rg_diags_locate(
 	RgDiags *diags, RgSource (*source)(const void *data, const char *origin), const void *data)
 {
-	for (guint i = 0; i < diags->items->len; i++) {
-		RgDiag *diag = diags->items->pdata[i];
+	rg_ptr_foreach (RgDiag, diag, diags->items)
 		if (diag->origin && !diag->source.file)
 			diag->source = source(data, diag->origin);
-	}
 }
 
-void rg_diags_soften(
-	RgDiags *diags, bool (*soft)(const void *data, const RgDiag *diag), const void *data)
+void rg_diags_soften(RgDiags *diags, bool (*soft)(const void *data, RgDiag *diag), const void *data)
 {
-	for (guint i = 0; i < diags->items->len; i++) {
-		RgDiag *diag = diags->items->pdata[i];
+	rg_ptr_foreach (RgDiag, diag, diags->items)
 		if (diag->severity == RG_SEVERITY_ERROR && soft(data, diag))
 			diag->severity = RG_SEVERITY_WARNING;
-	}
 }
 
 static void reword(char **text, const char *from, const char *to)
@@ -191,8 +187,7 @@ static void reword(char **text, const char *from, const char *to)
 
 void rg_diags_reword(RgDiags *diags, const char *from, const char *to)
 {
-	for (guint i = 0; i < diags->items->len; i++) {
-		RgDiag *diag = diags->items->pdata[i];
+	rg_ptr_foreach (RgDiag, diag, diags->items) {
 		reword(&diag->summary, from, to);
 		if (diag->hint)
 			reword(&diag->hint, from, to);
@@ -221,6 +216,14 @@ size_t rg_diags_count_of(const RgDiags *diags, RgSeverity severity)
 bool rg_diags_has_errors(const RgDiags *diags)
 {
 	return rg_diags_count_of(diags, RG_SEVERITY_ERROR) > 0;
+}
+
+bool rg_diags_has_code(const RgDiags *diags, const char *code)
+{
+	rg_ptr_foreach (const RgDiag, diag, diags->items)
+		if (g_str_equal(diag->code, code))
+			return true;
+	return false;
 }
 
 void rg_diags_take_all(RgDiags *to, RgDiags *from)
@@ -307,15 +310,13 @@ void rg_diags_drop(RgDiags *diags, const char *code)
 
 static bool has_equal(const RgDiags *diags, const RgDiag *other)
 {
-	for (guint i = 0; i < diags->items->len; i++) {
-		const RgDiag *diag = diags->items->pdata[i];
+	rg_ptr_foreach (const RgDiag, diag, diags->items)
 		if (g_str_equal(diag->code, other->code) &&
 			g_str_equal(diag->summary, other->summary) &&
 			diag->source.file == other->source.file &&
 			diag->source.line == other->source.line &&
 			diag->source.column == other->source.column)
 			return true;
-	}
 	return false;
 }
 

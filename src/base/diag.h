@@ -70,14 +70,22 @@ RgDiag *rg_diag_related(RgDiag *diag, RgSource source, const char *what);
 /* Sets the place of findings that have an origin but no place, by asking `source`. */
 void rg_diags_locate(
 	RgDiags *diags, RgSource (*source)(const void *data, const char *origin), const void *data);
-/* Makes warnings of the errors that `soft` accepts. */
+/* Makes warnings of the errors that `soft` accepts; it may say more about them. */
 void rg_diags_soften(
-	RgDiags *diags, bool (*soft)(const void *data, const RgDiag *diag), const void *data);
+	RgDiags *diags, bool (*soft)(const void *data, RgDiag *diag), const void *data);
 
 size_t rg_diags_count(const RgDiags *diags);
 const RgDiag *rg_diags_get(const RgDiags *diags, size_t i);
+/* rg_diags_foreach (diag, diags) */
+#define rg_diags_foreach(diag, diags)                                                              \
+	for (size_t diag##_at = 0, diag##_on = 1; diag##_on; diag##_on = 0)                        \
+		for (const RgDiag *diag; diag##_at < rg_diags_count(diags) &&                      \
+					 (diag = rg_diags_get(diags, diag##_at), true);            \
+			diag##_at++)
 bool rg_diags_has_errors(const RgDiags *diags);
 size_t rg_diags_count_of(const RgDiags *diags, RgSeverity severity);
+/* Whether one of them, of any severity, has this code. */
+bool rg_diags_has_code(const RgDiags *diags, const char *code);
 /* Moves all of `from` to the end of `to`. */
 void rg_diags_take_all(RgDiags *to, RgDiags *from);
 /* The same, without findings that `to` already has (equal code, summary and place): concurrent

@@ -49,6 +49,10 @@
 	X("convert.unknown-key", 1)                                                                \
 	X("convert.not-converted", 1)                                                              \
 	X("convert.changed", 1)                                                                    \
+	X("convert.lost", 4)                                                                       \
+	X("convert.secret", 1)                                                                     \
+	X("convert.skipped", 1)                                                                    \
+	X("convert.several-clusters", 4)                                                           \
 	X("plan.bad-rename", 4)                                                                    \
 	X("plan.renamed", 1)                                                                       \
 	X("plan.imports", 1)                                                                       \
@@ -61,6 +65,7 @@
 	X("catalog.unknown-accelerator", 4)                                                        \
 	X("catalog.unsupported-accelerator", 4)                                                    \
 	X("catalog.unknown-type", 4)                                                               \
+	X("catalog.unlisted-type", 1)                                                              \
 	X("catalog.retired-type", 4)                                                               \
 	X("catalog.doubtful-row", 1)                                                               \
 	X("catalog.unknown-region", 4)                                                             \
@@ -73,6 +78,7 @@
 	X("fit.network-too-slow", 4)                                                               \
 	X("fit.zone-not-offered", 4)                                                               \
 	X("fit.no-zone", 4)                                                                        \
+	X("fit.no-stock", 8)                                                                       \
 	X("fit.place", 1)                                                                          \
 	X("fit.no-place", 4)                                                                       \
 	X("fit.image-arch", 4)                                                                     \
@@ -94,7 +100,9 @@
 	X("fit.contended", 1)                                                                      \
 	X("fit.undecided", 1)                                                                      \
 	X("fit.not-expressible", 4)                                                                \
+	X("fit.leaves-nvlink", 1)                                                                  \
 	X("fit.mixed-gpus", 1)                                                                     \
+	X("fit.strays", 1)                                                                         \
 	X("fit.unknown-workload", 4)                                                               \
 	X("fit.bad-facts", 1)                                                                      \
 	X("compat.ray-python", 4)                                                                  \
@@ -124,6 +132,7 @@
 	X("provider.not-found", 4)                                                                 \
 	X("provider.refused", 1)                                                                   \
 	X("provider.bad-config", 4)                                                                \
+	X("trust.loosened", 9)                                                                     \
 	X("provider.not-admitted", 9)                                                              \
 	X("provider.bad-result", 1)                                                                \
 	X("provider.denied", 7)                                                                    \
@@ -135,7 +144,9 @@
 	X("provider.invalid", 1)                                                                   \
 	X("provider.transient", 1)                                                                 \
 	X("provider.gone", 1)                                                                      \
+	X("provider.queued", 1)                                                                    \
 	X("provider.note", 1)                                                                      \
+	X("provider.warning", 1)                                                                   \
 	X("provider.unknown", 1)                                                                   \
 	X("provider.canceled", 130)                                                                \
 	X("provider.read-only", 1)                                                                 \
@@ -151,6 +162,7 @@
 	X("diff.conflict", 1)                                                                      \
 	X("diff.unmanaged", 1)                                                                     \
 	X("diff.unknown", 1)                                                                       \
+	X("diff.unreachable", 1)                                                                   \
 	X("plan.bad-file", 4)                                                                      \
 	X("plan.stale", 6)                                                                         \
 	X("plan.wrong-state", 6)                                                                   \
@@ -169,6 +181,7 @@
 	X("plan.target-unknown", 4)                                                                \
 	X("plan.protected", 9)                                                                     \
 	X("plan.lease-ends", 1)                                                                    \
+	X("plan.import-replaced", 1)                                                               \
 	X("plan.lease-ended", 9)                                                                   \
 	X("policy.max-nodes", 9)                                                                   \
 	X("policy.accelerator", 9)                                                                 \
@@ -180,6 +193,7 @@
 	X("policy.public-address", 9)                                                              \
 	X("policy.image", 9)                                                                       \
 	X("budget.exceeded", 9)                                                                    \
+	X("budget.old-prices", 1)                                                                  \
 	X("budget.unknown", 9)                                                                     \
 	X("reap.extended", 1)                                                                      \
 	X("reap.protected", 9)                                                                     \
@@ -209,6 +223,7 @@
 	X("state.lost-lock", 5)                                                                    \
 	X("state.no-such-lock", 4)                                                                 \
 	X("state.migrated", 4)                                                                     \
+	X("state.not-admitted", 9)                                                                 \
 	X("state.two-places", 4)                                                                   \
 	X("state.half-moved", 4)                                                                   \
 	X("state.migrate-refused", 6)                                                              \
@@ -218,7 +233,7 @@
 	X("state.module", 1)                                                                       \
 	X("state.bad-key", 4)                                                                      \
 	X("state.sealed", 7)                                                                       \
-	X("state.unsealed", 1)                                                                     \
+	X("state.unsealed", 7)                                                                     \
 	X("state.lost", 1)                                                                         \
 	X("import.refused", 4)                                                                     \
 	/* apply */                                                                                \
@@ -242,6 +257,7 @@
 	X("connect.port-in-use", 1)                                                                \
 	X("connect.failed", 1)                                                                     \
 	X("doctor.clock", 1)                                                                       \
+	X("doctor.connect", 1)                                                                     \
 	X("doctor.proxy", 1)                                                                       \
 	X("doctor.lock-left", 1)                                                                   \
 	X("doctor.interrupted", 1)                                                                 \
@@ -252,6 +268,7 @@
 	X("git.no-revision", 4)                                                                    \
 	X("git.no-file", 4)                                                                        \
 	X("git.not-a-file", 4)                                                                     \
+	X("git.ambiguous", 4)                                                                      \
 	X("git.no-ancestor", 4)                                                                    \
 	/* command line */                                                                         \
 	X("usage.unknown-command", 4)                                                              \

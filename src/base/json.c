@@ -1,7 +1,11 @@
 #include "base/json.h"
 
+#include <math.h>
 #include <string.h>
 #include "base/caps.h"
+
+/* Up to it, each integer is a double of its own. */
+#define WHOLE_MAX 0x1p53
 
 static int append(const char *bytes, size_t len, void *data)
 {
@@ -37,14 +41,11 @@ static bool is_deeper(json_t *value, unsigned levels)
 		return false;
 	if (levels == 0)
 		return true;
-	size_t i;
-	json_t *item;
-	json_array_foreach (value, i, item) {
+	rg_json_foreach (item, value) {
 		if (is_deeper(item, levels - 1))
 			return true;
 	}
-	const char *key;
-	json_object_foreach (value, key, item) {
+	rg_json_foreach_member (key, item, value) {
 		if (is_deeper(item, levels - 1))
 			return true;
 	}
@@ -146,6 +147,8 @@ json_t *rg_json_at(const json_t *value, const char *pointer)
 
 char *rg_json_pointer_add(const char *pointer, const char *key)
 {
+	if (!strpbrk(key, "~/"))
+		return g_strconcat(pointer, "/", key, NULL);
 	GString *name = g_string_new(key);
 	g_string_replace(name, "~", "~0", 0);
 	g_string_replace(name, "/", "~1", 0);
@@ -157,4 +160,22 @@ char *rg_json_pointer_add(const char *pointer, const char *key)
 void rg_json_set_str(json_t *object, const char *key, const char *text)
 {
 	json_object_set_new(object, key, text ? json_string(text) : json_null());
+}
+
+static json_t *whole(double number)
+{
+	bool is_whole = fabs(number) <= WHOLE_MAX && fpclassify(fmod(number, 1)) == FP_ZERO;
+	return is_whole ? json_integer((json_int_t)number) : json_real(number);
+}
+
+json_t *rg_json_with_integers(const json_t *value)
+{
+	if (json_is_real(value))
+		return whole(json_real_value(value));
+	json_t *copy = json_copy(rg_json_unconst(value));
+	rg_json_foreach_member (key, item, copy)
+		json_object_set_new(copy, key, rg_json_with_integers(item));
+	rg_json_foreach_at (i, item, copy)
+		json_array_set_new(copy, i, rg_json_with_integers(item));
+	return copy;
 }

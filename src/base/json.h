@@ -5,6 +5,7 @@
 #include <stdint.h>
 #include <stdbool.h>
 #include "base/diag.h"
+#include "base/each.h"
 
 /* jansson's functions do not accept const: use this for a value that they only read, or whose count
  * they raise. */
@@ -12,6 +13,7 @@ static inline json_t *rg_json_unconst(const json_t *value)
 {
 	return (json_t *)(uintptr_t)value;
 }
+
 /* json_decref as a GDestroyNotify. */
 void rg_json_unref(void *value);
 
@@ -37,5 +39,8 @@ json_t *rg_json_at(const json_t *value, const char *pointer);
 char *rg_json_step_name(const char *step, size_t len);
 /* Appends "/key" to a pointer with RFC 6901 escaping. g_free the result. */
 char *rg_json_pointer_add(const char *pointer, const char *key);
+/* A deep copy in which whole numbers are integers: 2.0 is one to JSON Schema, but not to jansson.
+ * NULL for NULL. */
+json_t *rg_json_with_integers(const json_t *value);
 /* Sets a member from a text that may be NULL, which becomes JSON null. Steals nothing. */
 void rg_json_set_str(json_t *object, const char *key, const char *text);

@@ -77,11 +77,15 @@ static const struct {
 	{"else", SCHEMA, true},
 };
 
+#define RG_SCHEMA_KEY(name, text) text,
+const char *const rg_schema_keys[RG_KEYS] = {RG_SCHEMA_KEYS(RG_SCHEMA_KEY)};
+#undef RG_SCHEMA_KEY
+
 typedef struct {
 	RgJsonSchema *schema;
-	GHashTable *seen; /* subschema objects found while walking */
-	GPtrArray *refs;  /* texts of "$ref", borrowed */
+	GPtrArray *refs; /* RgSchemaRules that have a "$ref", borrowed */
 	unsigned depth;
+	bool known; /* its patterns are compiled at their first use */
 	RgDiags *diags;
 } Compiler;
 
@@ -91,6 +95,12 @@ static bool schema_refuse(Compiler *compiler, const char *at, const char *key, c
 {
 	rg_diags_error(compiler->diags, CODE, "JSON Schema at \"%s\": \"%s\" %s", at, key, problem);
 	return false;
+}
+
+/* Most differ in the first letter, and most of compiling is looking keywords up. */
+static bool is_same(const char *a, const char *b)
+{
+	return *a == *b && g_str_equal(a, b);
 }
 
 static bool are_texts(const json_t *value)
@@ -125,17 +135,26 @@ static bool is_count(const json_t *value)
 	return rg_json_schema_is_type(value, "integer") && json_number_value(value) >= 0;
 }
 
-static bool add_pattern(Compiler *compiler, const char *pattern, const char *at)
+static void free_pattern(gpointer data)
+{
+	RgSchemaPattern *pattern = data;
+	if (pattern->regex)
+		g_regex_unref(pattern->regex);
+	g_free(pattern);
+}
+
+static bool add_pattern(Compiler *compiler, const char *text, const char *at)
 {
 	GHashTable *patterns = compiler->schema->patterns;
-	if (g_hash_table_contains(patterns, pattern))
+	if (g_hash_table_contains(patterns, text))
 		return true;
 	g_autoptr(GError) error = NULL;
-	GRegex *regex = g_regex_new(pattern, G_REGEX_DOLLAR_ENDONLY, 0, &error);
-	if (!regex)
-		return schema_refuse(compiler, at, pattern, error->message);
-	g_hash_table_insert(patterns, (gpointer)(uintptr_t)pattern, regex);
-	return true;
+	RgSchemaPattern *pattern = g_new0(RgSchemaPattern, 1);
+	g_hash_table_insert(patterns, (gpointer)(uintptr_t)text, pattern);
+	if (compiler->known)
+		return true;
+	pattern->regex = g_regex_new(text, G_REGEX_DOLLAR_ENDONLY, 0, &error);
+	return pattern->regex || schema_refuse(compiler, at, text, error->message);
 }
 
 /* Subschemas in a list or a map; the keys of a PATTERN_MAP are patterns. */
@@ -146,9 +165,7 @@ static bool walk_members(Compiler *compiler, json_t *value, Shape shape, const c
 		g_autofree char *below = g_strdup_printf("%s/%zu", at, i);
 		ok = walk(compiler, json_array_get(value, i), below) && ok;
 	}
-	const char *key;
-	json_t *item;
-	json_object_foreach (value, key, item) {
+	rg_json_foreach_member (key, item, value) {
 		g_autofree char *below = rg_json_pointer_add(at, key);
 		if (shape == PATTERN_MAP)
 			ok = add_pattern(compiler, key, below) && ok;
@@ -159,9 +176,7 @@ static bool walk_members(Compiler *compiler, json_t *value, Shape shape, const c
 
 static bool are_dependents(json_t *value)
 {
-	const char *key;
-	json_t *item;
-	json_object_foreach (value, key, item) {
+	rg_json_foreach_member (key, item, value) {
 		if (!are_texts(item))
 			return false;
 	}
@@ -213,7 +228,7 @@ static bool walk_keyword(Compiler *compiler, const char *key, json_t *value, con
 	if (g_str_has_prefix(key, "x-raygpu"))
 		return true;
 	size_t row = 0;
-	while (row < G_N_ELEMENTS(keywords) && !g_str_equal(keywords[row].name, key))
+	while (row < G_N_ELEMENTS(keywords) && !is_same(keywords[row].name, key))
 		row++;
 	if (row == G_N_ELEMENTS(keywords))
 		return schema_refuse(compiler, at, key, "is not a keyword of the supported subset");
@@ -221,16 +236,59 @@ static bool walk_keyword(Compiler *compiler, const char *key, json_t *value, con
 	const char *fault = find_fault(value, shape, *at == '\0');
 	if (fault)
 		return schema_refuse(compiler, at, key, fault);
+	if (shape != SCHEMA && shape != SCHEMA_LIST && shape != SCHEMA_MAP &&
+		shape != PATTERN_MAP && shape != PATTERN)
+		return true;
 	g_autofree char *below = rg_json_pointer_add(at, key);
 	if (shape == SCHEMA)
 		return walk(compiler, value, below);
-	if (shape == SCHEMA_LIST || shape == SCHEMA_MAP || shape == PATTERN_MAP)
-		return walk_members(compiler, value, shape, below);
 	if (shape == PATTERN)
 		return add_pattern(compiler, json_string_value(value), below);
-	if (shape == REF)
-		g_ptr_array_add(compiler->refs, (gpointer)(uintptr_t)json_string_value(value));
-	return true;
+	return walk_members(compiler, value, shape, below);
+}
+
+static void allow_type(RgSchemaRules *rules, const json_t *type)
+{
+	static const struct {
+		const char *name;
+		unsigned types;
+	} types[] = {
+		{"object", 1u << JSON_OBJECT},
+		{"array", 1u << JSON_ARRAY},
+		{"string", 1u << JSON_STRING},
+		{"integer", 1u << JSON_INTEGER},
+		{"number", 1u << JSON_INTEGER | 1u << JSON_REAL},
+		{"boolean", 1u << JSON_TRUE | 1u << JSON_FALSE},
+		{"null", 1u << JSON_NULL},
+	};
+	for (size_t i = 0; i < G_N_ELEMENTS(types); i++) {
+		if (g_str_equal(types[i].name, json_string_value(type)))
+			rules->types |= types[i].types;
+	}
+	rules->whole |= g_str_equal(json_string_value(type), "integer");
+}
+
+/* The schema is well-formed: walk has passed it. */
+static void add_rules(Compiler *compiler, json_t *object)
+{
+	RgSchemaRules *rules = g_new0(RgSchemaRules, 1);
+	rules->self = object;
+	rg_json_foreach_member (key, value, object) {
+		for (size_t i = 0; i < RG_KEYS; i++) {
+			if (is_same(rg_schema_keys[i], key)) {
+				rules->at[i] = value;
+				break;
+			}
+		}
+	}
+	const json_t *types = rules->at[RG_KEY_TYPE];
+	if (json_is_string(types))
+		allow_type(rules, types);
+	for (size_t i = 0; i < json_array_size(types); i++)
+		allow_type(rules, json_array_get(types, i));
+	g_hash_table_insert(compiler->schema->rules, object, rules);
+	if (rules->at[RG_KEY_REF])
+		g_ptr_array_add(compiler->refs, rules);
 }
 
 static bool walk(Compiler *compiler, json_t *schema, const char *at)
@@ -239,20 +297,22 @@ static bool walk(Compiler *compiler, json_t *schema, const char *at)
 		return true;
 	if (!json_is_object(schema))
 		return schema_refuse(compiler, at, "schema", "must be an object, true or false");
+	if (g_hash_table_contains(compiler->schema->rules, schema))
+		return true; /* one value in two places */
 	if (compiler->depth == RG_CAP_JSON_DEPTH)
 		return schema_refuse(compiler, at, "schema", "is nested too deep");
 	compiler->depth++;
-	g_hash_table_add(compiler->seen, schema);
 	bool ok = true;
-	const char *key;
-	json_t *value;
-	json_object_foreach (schema, key, value)
+	rg_json_foreach_member (key, value, schema)
 		ok = walk_keyword(compiler, key, value, at) && ok;
 	compiler->depth--;
+	if (ok)
+		add_rules(compiler, schema);
 	return ok;
 }
 
-json_t *rg_json_schema_ref(const RgJsonSchema *schema, const char *ref)
+/* The subschema that a "$ref" text names; NULL if it is neither "#" nor under "#/$defs/". */
+static json_t *find_target(const RgJsonSchema *schema, const char *ref)
 {
 	if (g_str_equal(ref, "#"))
 		return schema->root;
@@ -262,14 +322,15 @@ json_t *rg_json_schema_ref(const RgJsonSchema *schema, const char *ref)
 	return pointer ? rg_json_at(schema->root, pointer) : NULL;
 }
 
-static bool are_refs_known(Compiler *compiler)
+static bool find_targets(Compiler *compiler)
 {
 	bool ok = true;
-	for (guint i = 0; i < compiler->refs->len; i++) {
-		const char *ref = g_ptr_array_index(compiler->refs, i);
-		json_t *target = rg_json_schema_ref(compiler->schema, ref);
-		bool known = target && (json_is_boolean(target) ||
-					       g_hash_table_contains(compiler->seen, target));
+	rg_ptr_foreach (RgSchemaRules, rules, compiler->refs) {
+		const char *ref = json_string_value(rules->at[RG_KEY_REF]);
+		json_t *target = rules->target = find_target(compiler->schema, ref);
+		bool known =
+			target && (json_is_boolean(target) ||
+					  g_hash_table_contains(compiler->schema->rules, target));
 		if (!known)
 			ok = schema_refuse(
 				compiler, ref, "$ref", "must refer to a schema under #/$defs/");
@@ -283,8 +344,8 @@ static bool any_loops(
 	const RgJsonSchema *schema, json_t *argument, GHashTable *open, GHashTable *done)
 {
 	if (json_is_string(argument))
-		return has_loop(schema, rg_json_schema_ref(schema, json_string_value(argument)),
-			open, done);
+		return has_loop(
+			schema, find_target(schema, json_string_value(argument)), open, done);
 	if (!json_is_array(argument))
 		return has_loop(schema, argument, open, done);
 	for (size_t i = 0; i < json_array_size(argument); i++) {
@@ -302,8 +363,9 @@ static bool has_loop(const RgJsonSchema *schema, json_t *at, GHashTable *open, G
 	if (!g_hash_table_add(open, at))
 		return true;
 	for (size_t i = 0; i < G_N_ELEMENTS(keywords); i++) {
-		json_t *argument = json_object_get(at, keywords[i].name);
-		if (argument && keywords[i].in_place && any_loops(schema, argument, open, done))
+		json_t *argument =
+			keywords[i].in_place ? json_object_get(at, keywords[i].name) : NULL;
+		if (argument && any_loops(schema, argument, open, done))
 			return true;
 	}
 	g_hash_table_remove(open, at);
@@ -315,38 +377,49 @@ static bool refuse_loops(Compiler *compiler)
 {
 	g_autoptr(GHashTable) open = g_hash_table_new(NULL, NULL);
 	g_autoptr(GHashTable) done = g_hash_table_new(NULL, NULL);
-	GHashTableIter iter;
-	gpointer at;
-	g_hash_table_iter_init(&iter, compiler->seen);
-	while (g_hash_table_iter_next(&iter, &at, NULL)) {
+	rg_hash_keys (json_t, at, compiler->schema->rules) {
 		if (has_loop(compiler->schema, at, open, done))
 			return schema_refuse(compiler, "", "$ref", "refers to itself");
 	}
 	return true;
 }
 
-RgJsonSchema *rg_json_schema_compile(json_t *root, RgDiags *diags)
+static RgJsonSchema *compile(json_t *root, bool known, RgDiags *diags)
 {
 	g_autoptr(RgJsonSchema) schema = g_new0(RgJsonSchema, 1);
 	schema->root = json_incref(root);
-	schema->patterns =
-		g_hash_table_new_full(g_str_hash, g_str_equal, NULL, (GDestroyNotify)g_regex_unref);
-	g_autoptr(GHashTable) seen = g_hash_table_new(NULL, NULL);
+	schema->patterns = g_hash_table_new_full(g_str_hash, g_str_equal, NULL, free_pattern);
+	schema->rules = g_hash_table_new_full(NULL, NULL, NULL, g_free);
 	g_autoptr(GPtrArray) refs = g_ptr_array_new();
-	Compiler compiler = {.schema = schema, .seen = seen, .refs = refs, .diags = diags};
-	if (!walk(&compiler, root, "") || !are_refs_known(&compiler) || !refuse_loops(&compiler))
+	Compiler compiler = {.schema = schema, .refs = refs, .known = known, .diags = diags};
+	if (!walk(&compiler, root, "") || !find_targets(&compiler) ||
+		(!known && !refuse_loops(&compiler)))
 		return NULL;
 	return g_steal_pointer(&schema);
+}
+
+RgJsonSchema *rg_json_schema_compile(json_t *root, RgDiags *diags)
+{
+	return compile(root, false, diags);
+}
+
+RgJsonSchema *rg_json_schema_compile_known(json_t *root, RgDiags *diags)
+{
+	return compile(root, true, diags);
 }
 
 RgJsonSchema *rg_json_schema_embedded(
 	const struct rg_embedded *files, const char *name, RgDiags *diags)
 {
-	while (files->name && !g_str_equal(files->name, name))
-		files++;
-	g_assert(files->name != NULL);
-	json_auto_t *root = rg_json_parse(files->data, files->len, name, CODE, diags);
-	return root ? rg_json_schema_compile(root, diags) : NULL;
+	const struct rg_embedded *file = rg_embedded_find(files, name);
+	g_assert(file != NULL);
+	json_auto_t *root = rg_json_parse(file->data, file->len, name, CODE, diags);
+	return root ? rg_json_schema_compile_known(root, diags) : NULL;
+}
+
+const json_t *rg_json_schema_root(const RgJsonSchema *schema)
+{
+	return schema->root;
 }
 
 void rg_json_schema_free(RgJsonSchema *schema)
@@ -355,5 +428,6 @@ void rg_json_schema_free(RgJsonSchema *schema)
 		return;
 	json_decref(schema->root);
 	g_hash_table_unref(schema->patterns);
+	g_hash_table_unref(schema->rules);
 	g_free(schema);
 }

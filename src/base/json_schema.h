@@ -26,11 +26,19 @@ typedef void (*RgSchemaReport)(const RgSchemaFinding *finding, void *data);
 /* NULL and a diagnostic (catalog.bad-data) if the schema is not in the subset. `schema` is
  * referenced. */
 RgJsonSchema *rg_json_schema_compile(json_t *schema, RgDiags *diags);
-/* Compiles an embedded file, which the build guarantees to exist. */
+/* The same for a schema that rg_json_schema_compile has passed before, here or in a test: patterns
+ * are compiled at their first use, and references are not searched for loops. */
+RgJsonSchema *rg_json_schema_compile_known(json_t *schema, RgDiags *diags);
+/* Compiles a known embedded file, which the build guarantees to exist. */
 RgJsonSchema *rg_json_schema_embedded(
 	const struct rg_embedded *files, const char *name, RgDiags *diags);
 void rg_json_schema_free(RgJsonSchema *schema);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(RgJsonSchema, rg_json_schema_free)
+/* The document that was compiled, borrowed. */
+const json_t *rg_json_schema_root(const RgJsonSchema *schema);
 /* Reports every violation; true if there is none. Safe for concurrent use. */
 bool rg_json_schema_check(
 	const RgJsonSchema *schema, const json_t *value, RgSchemaReport report, void *data);
+/* The same for the subschema `def` of the root's "$defs", which exists. */
+bool rg_json_schema_check_def(const RgJsonSchema *schema, const char *def, const json_t *value,
+	RgSchemaReport report, void *data);

@@ -10,9 +10,16 @@
  * value itself. A fault that is left out still counts, because others precede it. */
 #define FINDINGS_MAX 200000
 
+/* Where a value is in the one above it. */
+typedef struct Step {
+	const struct Step *above; /* NULL: the root */
+	const char *key;	  /* NULL: the item `i` of a list */
+	size_t i;
+} Step;
+
 typedef struct {
 	const RgJsonSchema *schema;
-	GString *pointer;    /* of the current value */
+	const Step *at;	     /* the current value */
 	GPtrArray *findings; /* Finding */
 	unsigned depth;
 } Check;
@@ -32,38 +39,52 @@ static void finding_free(gpointer data)
 
 static void check_value(Check *check, const json_t *schema, const json_t *value);
 
-static void add(Check *check, const json_t *schema, const char *keyword, const char *name,
-	const json_t *value)
+static void add_step(const Step *step, GString *pointer)
+{
+	if (!step)
+		return;
+	add_step(step->above, pointer);
+	g_autofree char *name =
+		step->key ? rg_json_pointer_add("", step->key) : g_strdup_printf("/%zu", step->i);
+	g_string_append(pointer, name);
+}
+
+static char *current_pointer(const Check *check)
+{
+	GString *pointer = g_string_new(NULL);
+	add_step(check->at, pointer);
+	return g_string_free(pointer, FALSE);
+}
+
+static void add_finding(Check *check, RgSchemaFinding finding)
 {
 	if (check->findings->len >= FINDINGS_MAX)
 		return;
-	Finding *finding = g_new0(Finding, 1);
-	finding->pointer = g_strdup(check->pointer->str);
-	finding->name = g_strdup(name);
-	finding->public = (RgSchemaFinding){.pointer = finding->pointer,
-		.keyword = g_intern_string(keyword),
-		.name = finding->name,
-		.value = value,
-		.rule = json_is_object(schema) ? json_object_get(schema, keyword) : schema,
-		.schema = schema};
-	g_ptr_array_add(check->findings, finding);
+	Finding *own = g_new0(Finding, 1);
+	own->pointer = current_pointer(check);
+	own->name = g_strdup(finding.name);
+	own->public = finding;
+	own->public.pointer = own->pointer;
+	own->public.name = own->name;
+	g_ptr_array_add(check->findings, own);
 }
 
-static void check_member(Check *check, const json_t *schema, const json_t *value, const char *key)
+static void add(Check *check, const RgSchemaRules *schema, RgSchemaKey key, const char *name,
+	const json_t *value)
 {
-	size_t len = check->pointer->len;
-	g_autofree char *step = rg_json_pointer_add("", key);
-	g_string_append(check->pointer, step);
+	add_finding(check, (RgSchemaFinding){.keyword = rg_schema_keys[key],
+				   .name = name,
+				   .value = value,
+				   .rule = schema->at[key],
+				   .schema = schema->self});
+}
+
+static void check_step(Check *check, const json_t *schema, const json_t *value, Step step)
+{
+	step.above = check->at;
+	check->at = &step;
 	check_value(check, schema, value);
-	g_string_truncate(check->pointer, len);
-}
-
-static void check_item(Check *check, const json_t *schema, const json_t *array, size_t i)
-{
-	size_t len = check->pointer->len;
-	g_string_append_printf(check->pointer, "/%zu", i);
-	check_value(check, schema, json_array_get(array, i));
-	g_string_truncate(check->pointer, len);
+	check->at = step.above;
 }
 
 /* The findings of one subschema on the current value, separate from the others. */
@@ -76,15 +97,10 @@ static GPtrArray *try_schema(Check *check, const json_t *schema, const json_t *v
 	return own;
 }
 
-static bool is_any_type(const json_t *types, const json_t *value)
+static bool is_any_type(const RgSchemaRules *schema, const json_t *value)
 {
-	if (json_is_string(types))
-		return rg_json_schema_is_type(value, json_string_value(types));
-	for (size_t i = 0; i < json_array_size(types); i++) {
-		if (rg_json_schema_is_type(value, json_string_value(json_array_get(types, i))))
-			return true;
-	}
-	return false;
+	return (schema->types & 1u << json_typeof(value)) != 0 ||
+	       (schema->whole && rg_json_schema_is_type(value, "integer"));
 }
 
 static bool is_among(const json_t *list, const json_t *value)
@@ -96,63 +112,60 @@ static bool is_among(const json_t *list, const json_t *value)
 	return false;
 }
 
-static void check_any(Check *check, const json_t *schema, const json_t *value)
+static void check_any(Check *check, const RgSchemaRules *schema, const json_t *value)
 {
 	const json_t *rule;
-	if ((rule = json_object_get(schema, "type")) && !is_any_type(rule, value))
-		add(check, schema, "type", NULL, value);
-	if ((rule = json_object_get(schema, "enum")) && !is_among(rule, value))
-		add(check, schema, "enum", NULL, value);
-	if ((rule = json_object_get(schema, "const")) && !rg_json_schema_equal(rule, value))
-		add(check, schema, "const", NULL, value);
+	if (schema->at[RG_KEY_TYPE] && !is_any_type(schema, value))
+		add(check, schema, RG_KEY_TYPE, NULL, value);
+	if ((rule = schema->at[RG_KEY_ENUM]) && !is_among(rule, value))
+		add(check, schema, RG_KEY_ENUM, NULL, value);
+	if ((rule = schema->at[RG_KEY_CONST]) && !rg_json_schema_equal(rule, value))
+		add(check, schema, RG_KEY_CONST, NULL, value);
 }
 
-static void check_number(Check *check, const json_t *schema, const json_t *value)
+static void check_number(Check *check, const RgSchemaRules *schema, const json_t *value)
 {
 	const json_t *rule;
-	if ((rule = json_object_get(schema, "minimum")) && rg_json_schema_compare(value, rule) < 0)
-		add(check, schema, "minimum", NULL, value);
-	if ((rule = json_object_get(schema, "maximum")) && rg_json_schema_compare(value, rule) > 0)
-		add(check, schema, "maximum", NULL, value);
-	if ((rule = json_object_get(schema, "exclusiveMinimum")) &&
-		rg_json_schema_compare(value, rule) <= 0)
-		add(check, schema, "exclusiveMinimum", NULL, value);
-	if ((rule = json_object_get(schema, "exclusiveMaximum")) &&
-		rg_json_schema_compare(value, rule) >= 0)
-		add(check, schema, "exclusiveMaximum", NULL, value);
+	if ((rule = schema->at[RG_KEY_MINIMUM]) && rg_json_schema_compare(value, rule) < 0)
+		add(check, schema, RG_KEY_MINIMUM, NULL, value);
+	if ((rule = schema->at[RG_KEY_MAXIMUM]) && rg_json_schema_compare(value, rule) > 0)
+		add(check, schema, RG_KEY_MAXIMUM, NULL, value);
+	if ((rule = schema->at[RG_KEY_ABOVE]) && rg_json_schema_compare(value, rule) <= 0)
+		add(check, schema, RG_KEY_ABOVE, NULL, value);
+	if ((rule = schema->at[RG_KEY_BELOW]) && rg_json_schema_compare(value, rule) >= 0)
+		add(check, schema, RG_KEY_BELOW, NULL, value);
 }
 
-static int compare_size(size_t size, const json_t *rule)
-{
-	json_auto_t *number = json_integer((json_int_t)size);
-	return rg_json_schema_compare(number, rule);
-}
-
-static void check_size(Check *check, const json_t *schema, const char *min, const char *max,
+static void check_size(Check *check, const RgSchemaRules *schema, RgSchemaKey min, RgSchemaKey max,
 	const json_t *value, size_t size)
 {
-	const json_t *rule;
-	if ((rule = json_object_get(schema, min)) && compare_size(size, rule) < 0)
+	if (schema->at[min] && (double)size < json_number_value(schema->at[min]))
 		add(check, schema, min, NULL, value);
-	if ((rule = json_object_get(schema, max)) && compare_size(size, rule) > 0)
+	if (schema->at[max] && (double)size > json_number_value(schema->at[max]))
 		add(check, schema, max, NULL, value);
 }
 
 /* A match that PCRE gives up on (its step limit) counts as no match. */
 static bool does_match(const Check *check, const char *pattern, const char *text)
 {
-	const GRegex *regex = g_hash_table_lookup(check->schema->patterns, pattern);
-	return g_regex_match(regex, text, 0, NULL);
+	RgSchemaPattern *known = g_hash_table_lookup(check->schema->patterns, pattern);
+	if (g_once_init_enter(&known->regex)) {
+		GRegex *regex = g_regex_new(pattern, G_REGEX_DOLLAR_ENDONLY, 0, NULL);
+		g_assert(regex != NULL);
+		g_once_init_leave(&known->regex, regex);
+	}
+	return g_regex_match(known->regex, text, 0, NULL);
 }
 
-static void check_text(Check *check, const json_t *schema, const json_t *value)
+static void check_text(Check *check, const RgSchemaRules *schema, const json_t *value)
 {
 	const char *text = json_string_value(value);
-	check_size(check, schema, "minLength", "maxLength", value,
-		(size_t)g_utf8_strlen(text, (gssize)json_string_length(value)));
-	const json_t *rule = json_object_get(schema, "pattern");
+	if (schema->at[RG_KEY_MIN_LENGTH] || schema->at[RG_KEY_MAX_LENGTH])
+		check_size(check, schema, RG_KEY_MIN_LENGTH, RG_KEY_MAX_LENGTH, value,
+			(size_t)g_utf8_strlen(text, (gssize)json_string_length(value)));
+	const json_t *rule = schema->at[RG_KEY_PATTERN];
 	if (rule && !does_match(check, json_string_value(rule), text))
-		add(check, schema, "pattern", NULL, value);
+		add(check, schema, RG_KEY_PATTERN, NULL, value);
 }
 
 static bool are_unique(const json_t *array)
@@ -165,26 +178,27 @@ static bool are_unique(const json_t *array)
 	return true;
 }
 
-static void check_array(Check *check, const json_t *schema, const json_t *value)
+static void check_array(Check *check, const RgSchemaRules *schema, const json_t *value)
 {
 	size_t n = json_array_size(value);
-	check_size(check, schema, "minItems", "maxItems", value, n);
-	if (rg_json_bool(schema, "uniqueItems", false) && !are_unique(value))
-		add(check, schema, "uniqueItems", NULL, value);
-	const json_t *prefix = json_object_get(schema, "prefixItems");
+	check_size(check, schema, RG_KEY_MIN_ITEMS, RG_KEY_MAX_ITEMS, value, n);
+	if (json_is_true(schema->at[RG_KEY_UNIQUE]) && !are_unique(value))
+		add(check, schema, RG_KEY_UNIQUE, NULL, value);
+	const json_t *prefix = schema->at[RG_KEY_PREFIX_ITEMS];
 	size_t fixed = MIN(json_array_size(prefix), n);
 	for (size_t i = 0; i < fixed; i++)
-		check_item(check, json_array_get(prefix, i), value, i);
-	const json_t *items = json_object_get(schema, "items");
+		check_step(
+			check, json_array_get(prefix, i), json_array_get(value, i), (Step){.i = i});
+	const json_t *items = schema->at[RG_KEY_ITEMS];
 	if (json_is_false(items) && n > fixed)
-		add(check, schema, "items", NULL, value);
+		add(check, schema, RG_KEY_ITEMS, NULL, value);
 	else if (items) {
 		for (size_t i = fixed; i < n; i++)
-			check_item(check, items, value, i);
+			check_step(check, items, json_array_get(value, i), (Step){.i = i});
 	}
 }
 
-static void check_required(Check *check, const json_t *schema, const char *keyword,
+static void check_required(Check *check, const RgSchemaRules *schema, RgSchemaKey keyword,
 	const json_t *names, const json_t *value)
 {
 	for (size_t i = 0; i < json_array_size(names); i++) {
@@ -194,50 +208,48 @@ static void check_required(Check *check, const json_t *schema, const char *keywo
 	}
 }
 
-static void check_member_rules(Check *check, const json_t *schema, const json_t *object,
+static void check_member_rules(Check *check, const RgSchemaRules *schema, const json_t *object,
 	const char *key, const json_t *member)
 {
 	bool matched = false;
-	const json_t *rule = json_object_get(json_object_get(schema, "properties"), key);
+	const json_t *rule = json_object_get(schema->at[RG_KEY_PROPERTIES], key);
 	if (rule) {
 		matched = true;
-		check_member(check, rule, member, key);
+		check_step(check, rule, member, (Step){.key = key});
 	}
-	json_t *by_pattern = json_object_get(schema, "patternProperties"), *pattern_rule;
-	const char *pattern;
-	json_object_foreach (by_pattern, pattern, pattern_rule) {
+	json_t *by_pattern = schema->at[RG_KEY_BY_PATTERN];
+	rg_json_foreach_member (pattern, pattern_rule, by_pattern) {
 		if (!does_match(check, pattern, key))
 			continue;
 		matched = true;
-		check_member(check, pattern_rule, member, key);
+		check_step(check, pattern_rule, member, (Step){.key = key});
 	}
-	rule = json_object_get(schema, "additionalProperties");
+	rule = schema->at[RG_KEY_ADDITIONAL];
 	if (matched || !rule)
 		return;
 	if (json_is_false(rule))
-		add(check, schema, "additionalProperties", key, object);
+		add(check, schema, RG_KEY_ADDITIONAL, key, object);
 	else
-		check_member(check, rule, member, key);
+		check_step(check, rule, member, (Step){.key = key});
 }
 
-static void check_object(Check *check, const json_t *schema, const json_t *value)
+static void check_object(Check *check, const RgSchemaRules *schema, const json_t *value)
 {
-	check_size(check, schema, "minProperties", "maxProperties", value, json_object_size(value));
-	check_required(check, schema, "required", json_object_get(schema, "required"), value);
-	const json_t *names_rule = json_object_get(schema, "propertyNames");
-	const json_t *dependent = json_object_get(schema, "dependentRequired");
-	const char *key;
-	json_t *member;
-	json_object_foreach (rg_json_unconst(value), key, member) {
+	check_size(check, schema, RG_KEY_MIN_PROPERTIES, RG_KEY_MAX_PROPERTIES, value,
+		json_object_size(value));
+	check_required(check, schema, RG_KEY_REQUIRED, schema->at[RG_KEY_REQUIRED], value);
+	const json_t *names_rule = schema->at[RG_KEY_NAMES];
+	const json_t *dependent = schema->at[RG_KEY_DEPENDENT];
+	rg_json_foreach_member (key, member, value) {
 		check_member_rules(check, schema, value, key, member);
 		check_required(
-			check, schema, "dependentRequired", json_object_get(dependent, key), value);
+			check, schema, RG_KEY_DEPENDENT, json_object_get(dependent, key), value);
 		if (!names_rule)
 			continue;
 		json_auto_t *name = json_string(key);
 		g_autoptr(GPtrArray) findings = try_schema(check, names_rule, name);
 		if (findings->len > 0)
-			add(check, schema, "propertyNames", key, value);
+			add(check, schema, RG_KEY_NAMES, key, value);
 	}
 }
 
@@ -252,10 +264,11 @@ static bool has_type_of(const json_t *value, const json_t *other)
  * irrelevant. */
 static bool is_of_another_type(const Check *check, const GPtrArray *findings)
 {
+	g_autofree char *here = current_pointer(check);
 	for (guint i = 0; i < findings->len; i++) {
 		const RgSchemaFinding *finding =
 			&((const Finding *)g_ptr_array_index(findings, i))->public;
-		if (!g_str_equal(finding->pointer, check->pointer->str))
+		if (!g_str_equal(finding->pointer, here))
 			continue;
 		if (g_str_equal(finding->keyword, "type") || json_is_false(finding->schema))
 			return true;
@@ -274,9 +287,9 @@ static bool is_of_another_type(const Check *check, const GPtrArray *findings)
 /* anyOf and oneOf. If no branch matches and exactly one has the value's type, its findings are
  * reported, so that `nodes: {min: x}` is a wrong type in /nodes/min. */
 static void check_branches(
-	Check *check, const json_t *schema, const char *keyword, const json_t *value)
+	Check *check, const RgSchemaRules *schema, RgSchemaKey keyword, const json_t *value)
 {
-	const json_t *branches = json_object_get(schema, keyword);
+	const json_t *branches = schema->at[keyword];
 	g_autoptr(GPtrArray) best = NULL;
 	size_t holding = 0, fitting = 0;
 	for (size_t i = 0; i < json_array_size(branches); i++) {
@@ -288,7 +301,7 @@ static void check_branches(
 		g_clear_pointer(&best, g_ptr_array_unref);
 		best = g_steal_pointer(&own);
 	}
-	if (!branches || holding == 1 || (holding > 1 && g_str_equal(keyword, "anyOf")))
+	if (!branches || holding == 1 || (holding > 1 && keyword == RG_KEY_ANY_OF))
 		return;
 	if (holding == 0 && fitting == 1)
 		g_ptr_array_extend_and_steal(check->findings, g_steal_pointer(&best));
@@ -296,38 +309,41 @@ static void check_branches(
 		add(check, schema, keyword, NULL, value);
 }
 
-static void check_combined(Check *check, const json_t *schema, const json_t *value)
+static void check_combined(Check *check, const RgSchemaRules *schema, const json_t *value)
 {
-	const json_t *rule = json_object_get(schema, "$ref");
-	if (rule)
-		check_value(
-			check, rg_json_schema_ref(check->schema, json_string_value(rule)), value);
-	rule = json_object_get(schema, "allOf");
+	if (schema->target)
+		check_value(check, schema->target, value);
+	const json_t *rule = schema->at[RG_KEY_ALL_OF];
 	for (size_t i = 0; i < json_array_size(rule); i++)
 		check_value(check, json_array_get(rule, i), value);
-	check_branches(check, schema, "anyOf", value);
-	check_branches(check, schema, "oneOf", value);
-	if ((rule = json_object_get(schema, "not"))) {
+	check_branches(check, schema, RG_KEY_ANY_OF, value);
+	check_branches(check, schema, RG_KEY_ONE_OF, value);
+	if ((rule = schema->at[RG_KEY_NOT])) {
 		g_autoptr(GPtrArray) own = try_schema(check, rule, value);
 		if (own->len == 0)
-			add(check, schema, "not", NULL, value);
+			add(check, schema, RG_KEY_NOT, NULL, value);
 	}
-	if ((rule = json_object_get(schema, "if"))) {
+	if ((rule = schema->at[RG_KEY_IF])) {
 		g_autoptr(GPtrArray) own = try_schema(check, rule, value);
-		const json_t *next = json_object_get(schema, own->len == 0 ? "then" : "else");
+		const json_t *next = schema->at[own->len == 0 ? RG_KEY_THEN : RG_KEY_ELSE];
 		if (next)
 			check_value(check, next, value);
 	}
 }
 
-static void check_value(Check *check, const json_t *schema, const json_t *value)
+static void check_value(Check *check, const json_t *subschema, const json_t *value)
 {
-	if (json_is_true(schema))
+	if (json_is_true(subschema))
 		return;
-	if (json_is_false(schema) || check->depth == DEPTH_MAX) {
-		add(check, schema, json_is_false(schema) ? "false" : "depth", NULL, value);
+	if (json_is_false(subschema) || check->depth == DEPTH_MAX) {
+		add_finding(check,
+			(RgSchemaFinding){.keyword = json_is_false(subschema) ? "false" : "depth",
+				.value = value,
+				.rule = json_is_false(subschema) ? subschema : NULL,
+				.schema = subschema});
 		return;
 	}
+	const RgSchemaRules *schema = g_hash_table_lookup(check->schema->rules, subschema);
 	check->depth++;
 	check_any(check, schema, value);
 	if (json_is_number(value))
@@ -345,10 +361,18 @@ static void check_value(Check *check, const json_t *schema, const json_t *value)
 bool rg_json_schema_check(
 	const RgJsonSchema *schema, const json_t *value, RgSchemaReport report, void *data)
 {
-	g_autoptr(GString) pointer = g_string_new("");
+	return rg_json_schema_check_def(schema, NULL, value, report, data);
+}
+
+bool rg_json_schema_check_def(const RgJsonSchema *schema, const char *def, const json_t *value,
+	RgSchemaReport report, void *data)
+{
 	g_autoptr(GPtrArray) findings = g_ptr_array_new_with_free_func(finding_free);
-	Check check = {.schema = schema, .pointer = pointer, .findings = findings};
-	check_value(&check, schema->root, value);
+	Check check = {.schema = schema, .findings = findings};
+	const json_t *defs = json_object_get(schema->root, "$defs");
+	const json_t *root = def ? json_object_get(defs, def) : schema->root;
+	g_assert(root != NULL);
+	check_value(&check, root, value);
 	for (guint i = 0; report && i < findings->len; i++)
 		report(&((const Finding *)g_ptr_array_index(findings, i))->public, data);
 	return findings->len == 0;

@@ -61,10 +61,7 @@ static bool are_objects_equal(const json_t *a, const json_t *b)
 {
 	if (json_object_size(a) != json_object_size(b))
 		return false;
-	json_t *object = rg_json_unconst(a); /* iterating changes nothing */
-	const char *key;
-	json_t *item;
-	json_object_foreach (object, key, item) {
+	rg_json_foreach_member (key, item, a) {
 		const json_t *other = json_object_get(b, key);
 		if (!other || !rg_json_schema_equal(item, other))
 			return false;
@@ -102,10 +99,8 @@ guint rg_json_schema_hash(gconstpointer data)
 	guint hash = 0;
 	switch (json_typeof(value)) {
 	case JSON_OBJECT: {
-		const char *key;
-		json_t *item;
 		/* a sum, because the order of members does not matter */
-		json_object_foreach (value, key, item)
+		rg_json_foreach_member (key, item, value)
 			hash += g_str_hash(key) * 31 + rg_json_schema_hash(item);
 		return hash;
 	}

@@ -1,6 +1,7 @@
-/* Loads raygpu's own internal modules (raygpu-http.so, raygpu-git.so): large libraries that most
- * commands do not need. They are beside the installed program (LIBDIR/raygpu/internal) or in the
- * build tree, and come from the same build. Never unloaded. Any thread. */
+/* Loads raygpu's own modules, which most commands do not need: large libraries (raygpu-http.so,
+ * raygpu-git.so, raygpu-archive.so, raygpu-postgres.so) and the built-in providers (NAME.so). They
+ * are beside the installed program (LIBDIR/raygpu/internal) or in the build tree, and come from the
+ * same build. Never unloaded. Any thread. */
 #pragma once
 #include "base/diag.h"
 
@@ -8,6 +9,6 @@
 typedef const void *(*RgModuleEntry)(void);
 
 /* Loads `file` and returns what its function `symbol` returns; NULL and a diagnostic `code` that
- * lists all places tried. `folder` is the module's folder under src/. */
+ * lists all places tried. `folder` is the module's folder, relative to src/. */
 const void *rg_module_load(
 	const char *folder, const char *file, const char *symbol, const char *code, RgDiags *diags);

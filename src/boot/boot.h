@@ -6,20 +6,23 @@
 #include "base/diag.h"
 #include <jansson.h>
 
-/* Bytes of `data` after gzip; rg_expr_gzip_size (src/resource) is one. */
-typedef size_t (*RgBootGzipSize)(const char *data, size_t len);
+/* Bytes of `data` after gzip, or more if that is not more than `enough`; rg_expr_gzip_size
+ * (src/resource) is one. */
+typedef size_t (*RgBootGzipSize)(const char *data, size_t len, size_t enough);
 
 typedef enum {
 	RG_BOOT_NOTHING,    /* nothing that raygpu renders */
 	RG_BOOT_CLOUD_INIT, /* a cloud-config, the user data of a virtual machine */
+	RG_BOOT_SCRIPT,	    /* the same as a shell script, which the module runs */
 	RG_BOOT_CONTAINER,  /* the cloud starts the container itself */
 } RgBootBy;
 
-/* `boot` of the provider's schema. The rest is only for RG_BOOT_CLOUD_INIT. */
+/* `boot` of the provider's schema. The rest is only for RG_BOOT_CLOUD_INIT and _SCRIPT. */
 typedef struct {
 	RgBootBy by;
-	size_t user_data_bytes;
+	size_t user_data_bytes;		  /* G_MAXSIZE: no limit */
 	const char *cloud, *fast_network; /* texts of the module's fragments, UTF-8; NULL: none */
+	bool install_docker;		  /* where the image has none */
 	bool lease;			  /* the fragment `cloud` finds the lease of a node */
 	RgBootGzipSize gzip_size;
 } RgBootOptions;

@@ -10,11 +10,13 @@ extern const struct rg_embedded rg_boot_data[];
 /* Another token may compress to a few bytes more than TOKEN_LIKE. */
 #define GZIP_MARGIN_BYTES 32
 
-/* A cloud-config in pieces: alternating texts and references. */
+/* A cloud-config or a script in pieces: alternating texts and references. */
 typedef struct {
+	bool script;
 	json_t *pieces;
-	GString *text;	 /* the piece being written */
-	GString *sample; /* the whole text, with the longest values in place of references */
+	GString *text;	  /* the piece being written */
+	GString *sample;  /* the whole text, with the longest values in place of references */
+	GString *scripts; /* those of its files that other nodes have, too */
 	bool has_file;
 } Config;
 
@@ -23,6 +25,7 @@ static void config_clear(Config *config)
 	json_decref(config->pieces);
 	g_string_free(config->text, TRUE);
 	g_string_free(config->sample, TRUE);
+	g_string_free(config->scripts, TRUE);
 }
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Config, config_clear)
 
@@ -34,7 +37,9 @@ static void add_text(Config *config, const char *text)
 
 static void end_piece(Config *config)
 {
-	json_array_append_new(config->pieces, json_stringn(config->text->str, config->text->len));
+	/* all of it has been checked to be UTF-8 where it was read */
+	json_array_append_new(
+		config->pieces, json_stringn_nocheck(config->text->str, config->text->len));
 	g_string_truncate(config->text, 0);
 }
 
@@ -70,6 +75,11 @@ static char *dump_for_yaml(const json_t *value)
 
 static void begin_file(Config *config, const char *path, const char *mode)
 {
+	if (config->script) {
+		g_autofree char *line = g_strdup_printf("put %s %s ", mode, path);
+		add_text(config, line);
+		return;
+	}
 	add_text(config, config->has_file ? ",\n  " : "  ");
 	config->has_file = true;
 	add_text(config, "{\"path\": \"");
@@ -83,24 +93,26 @@ static void add_dumped(Config *config, const char *path, const char *mode, const
 {
 	begin_file(config, path, mode);
 	add_text(config, text);
-	add_text(config, "}");
+	add_text(config, config->script ? "\n" : "}");
 }
 
-static char *dump_text(const char *content)
+static char *dump_text(const Config *config, const char *content)
 {
+	if (config->script)
+		return rg_boot_quote(content);
 	json_auto_t *value = json_string(content);
 	return dump_for_yaml(value);
 }
 
 static void add_file(Config *config, const char *path, const char *mode, const char *content)
 {
-	g_autofree char *text = dump_text(content);
+	g_autofree char *text = dump_text(config, content);
 	add_dumped(config, path, mode, text);
 }
 
 /* Without the comment lines of shell and Python, of which user data has no room; the first line
  * stays. */
-static char *dump_script(const char *content)
+static char *dump_script(const Config *config, const char *content)
 {
 	g_auto(GStrv) lines = g_strsplit(content, "\n", -1);
 	g_autoptr(GString) text = g_string_new(NULL);
@@ -109,7 +121,7 @@ static char *dump_script(const char *content)
 		if (!comment)
 			g_string_append_printf(text, "%s%s", *line, line[1] ? "\n" : "");
 	}
-	return dump_text(text->str);
+	return dump_text(config, text->str);
 }
 
 static void add_script(Config *config, const RgBootNode *node, const char *path, const char *mode,
@@ -118,27 +130,26 @@ static void add_script(Config *config, const RgBootNode *node, const char *path,
 	void *key = (void *)(uintptr_t)content;
 	char *text = g_hash_table_lookup(node->scripts, key);
 	if (!text) {
-		text = dump_script(content);
+		text = dump_script(config, content);
 		g_hash_table_insert(node->scripts, key, text);
 	}
 	add_dumped(config, path, mode, text);
+	g_string_append(config->scripts, text);
 }
 
 static void add_ref_file(
 	Config *config, const char *path, const char *mode, json_t *ref, const char *sample)
 {
 	begin_file(config, path, mode);
-	add_text(config, "\"");
+	add_text(config, config->script ? "'" : "\"");
 	add_ref(config, ref, sample);
-	add_text(config, "\"}");
+	add_text(config, config->script ? "'\n" : "\"}");
 }
 
 static const char *embedded(const char *name)
 {
-	const struct rg_embedded *file = rg_boot_data;
-	while (file->name && !g_str_equal(file->name, name))
-		file++;
-	g_assert(file->name != NULL);
+	const struct rg_embedded *file = rg_embedded_find(rg_boot_data, name);
+	g_assert(file != NULL);
 	return file->data;
 }
 
@@ -167,6 +178,9 @@ static void add_scripts(Config *config, const RgBootNode *node)
 		add_embedded(config, node, "/usr/local/lib/raygpu/gate", "0644", "gate.sh");
 		add_fatal_xids(config);
 	}
+	if (node->options->install_docker)
+		add_embedded(config, node, "/usr/local/lib/raygpu/install-docker", "0644",
+			"install-docker.sh");
 	if (rg_boot_prepare_of(node))
 		add_embedded(config, node, "/usr/local/lib/raygpu/prepare", "0644", "prepare.sh");
 	if (rg_boot_slices_of(node))
@@ -189,11 +203,27 @@ static void add_lease(Config *config, const RgBootNode *node)
 		"raygpu-lease.service");
 }
 
+static void end_files(Config *config, const RgBootNode *node)
+{
+	bool lease = node->options->lease && node->options->cloud;
+	if (config->script) {
+		add_text(config, "systemctl daemon-reload\nsystemctl enable --now --no-block ");
+		add_text(config, lease ? "raygpu-lease.service " : "");
+		add_text(config, "raygpu-ray.service\n");
+		return;
+	}
+	add_text(config, "],\n\"runcmd\": [[\"systemctl\", \"daemon-reload\"],\n"
+			 "  [\"systemctl\", \"enable\", \"--now\", \"--no-block\", ");
+	add_text(config, lease ? "\"raygpu-lease.service\", " : "");
+	add_text(config, "\"raygpu-ray.service\"]]}\n");
+}
+
 static void write_config(Config *config, const RgBootNode *node, const json_t *ray)
 {
 	g_autofree char *env = rg_boot_env_file(json_object_get(ray, "env"));
 	g_autofree char *conf = rg_boot_node_conf(node, ray);
-	add_text(config, "#cloud-config\n{\"write_files\": [\n");
+	add_text(config,
+		config->script ? rg_boot_script_head : "#cloud-config\n{\"write_files\": [\n");
 	if (rg_boot_uses_token(node))
 		add_ref_file(config, RG_BOOT_TOKEN_FILE, "0600", rg_boot_token_ref(), TOKEN_LIKE);
 	if (!rg_boot_is_head(node))
@@ -210,11 +240,7 @@ static void write_config(Config *config, const RgBootNode *node, const json_t *r
 	add_embedded(config, node, "/etc/systemd/system/raygpu-ray.service", "0644",
 		"raygpu-ray.service");
 	add_lease(config, node);
-	add_text(config, "],\n\"runcmd\": [[\"systemctl\", \"daemon-reload\"],\n"
-			 "  [\"systemctl\", \"enable\", \"--now\", \"--no-block\", ");
-	if (node->options->lease && node->options->cloud)
-		add_text(config, "\"raygpu-lease.service\", ");
-	add_text(config, "\"raygpu-ray.service\"]]}\n");
+	end_files(config, node);
 	end_piece(config);
 }
 
@@ -232,6 +258,18 @@ static void report_too_large(const RgBootNode *node, size_t raw, size_t compress
 		prepare ? " and the commands" : "");
 }
 
+/* At least the bytes after gzip: only the scripts are compressed, once for all nodes. */
+static size_t rough_size(const RgBootNode *node, const Config *config)
+{
+	const GString *scripts = config->scripts;
+	size_t size = GPOINTER_TO_SIZE(g_hash_table_lookup(node->sizes, scripts->str));
+	if (!size) {
+		size = node->options->gzip_size(scripts->str, scripts->len, G_MAXSIZE);
+		g_hash_table_insert(node->sizes, g_strdup(scripts->str), GSIZE_TO_POINTER(size));
+	}
+	return size + config->sample->len - scripts->len;
+}
+
 /* A text, a join, or a compressed join; NULL if it is still too large. */
 static json_t *fit_into_limit(const RgBootNode *node, Config *config)
 {
@@ -241,22 +279,27 @@ static json_t *fit_into_limit(const RgBootNode *node, Config *config)
 		whole = json_incref(json_array_get(config->pieces, 0));
 	else
 		whole = json_pack("{s:O}", "$join", config->pieces);
-	size_t raw = config->sample->len;
-	if (raw <= options->user_data_bytes)
+	size_t raw = config->sample->len, limit = options->user_data_bytes;
+	if (raw <= limit)
 		return json_incref(whole);
-	size_t compressed = options->gzip_size(config->sample->str, raw) + GZIP_MARGIN_BYTES;
-	if (compressed <= options->user_data_bytes)
+	size_t enough = limit > GZIP_MARGIN_BYTES ? limit - GZIP_MARGIN_BYTES : 0;
+	size_t compressed = rough_size(node, config);
+	if (compressed > enough)
+		compressed = options->gzip_size(config->sample->str, raw, enough);
+	if (compressed <= enough)
 		return json_pack("{s:O}", "$gzip_base64", whole);
-	report_too_large(node, raw, compressed, options->user_data_bytes);
+	report_too_large(node, raw, compressed + GZIP_MARGIN_BYTES, limit);
 	return NULL;
 }
 
 json_t *rg_boot_user_data(const RgBootNode *node, const json_t *ray)
 {
 	g_auto(Config) config = {
+		.script = node->options->by == RG_BOOT_SCRIPT,
 		.pieces = json_array(),
 		.text = g_string_new(NULL),
 		.sample = g_string_new(NULL),
+		.scripts = g_string_new(NULL),
 	};
 	write_config(&config, node, ray);
 	return fit_into_limit(node, &config);

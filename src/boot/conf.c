@@ -13,9 +13,7 @@ static bool fits_env_file(const char *value)
 char *rg_boot_env_file(const json_t *env)
 {
 	GString *text = g_string_new(NULL);
-	const char *name;
-	json_t *value;
-	json_object_foreach (rg_json_unconst(env), name, value) {
+	rg_json_foreach_member (name, value, env) {
 		if (fits_env_file(json_string_value(value)))
 			g_string_append_printf(text, "%s=%s\n", name, json_string_value(value));
 	}
@@ -36,10 +34,8 @@ static void add_assignment(GString *text, const char *name, const char *value)
 
 static void add_container_args(GString *text, const json_t *env)
 {
-	const char *name;
-	json_t *value;
 	g_string_append(text, "container_args=(\n");
-	json_object_foreach (rg_json_unconst(env), name, value) {
+	rg_json_foreach_member (name, value, env) {
 		if (fits_env_file(json_string_value(value)))
 			continue;
 		g_autofree char *pair = g_strconcat(name, "=", json_string_value(value), NULL);
@@ -52,13 +48,12 @@ static void add_container_args(GString *text, const json_t *env)
 /* For cut-gpus: "1g.5gb", or "1g.5gb:4" with its place on the chip. */
 static void add_slices(const RgBootNode *node, GString *text)
 {
-	const json_t *slices = rg_boot_slices_of(node), *slice;
-	size_t i;
+	const json_t *slices = rg_boot_slices_of(node);
 	if (!slices)
 		return;
 	g_string_append_printf(
 		text, "slices=%" G_GINT64_FORMAT "\nmig=(\n", rg_boot_ray_gpus_of(node));
-	json_array_foreach (slices, i, slice) {
+	rg_json_foreach (slice, slices) {
 		const json_t *start = json_object_get(slice, "start");
 		const char *profile = rg_json_str(slice, "profile", "");
 		g_autofree char *tuple = json_is_integer(start)
@@ -84,10 +79,8 @@ static void add_gate(const RgBootNode *node, GString *text)
 
 static void add_list(GString *text, const char *name, const json_t *list)
 {
-	const json_t *value;
-	size_t i;
 	g_string_append_printf(text, "%s=(\n", name);
-	json_array_foreach (list, i, value)
+	rg_json_foreach (value, list)
 		add_quoted(text, json_string_value(value));
 	g_string_append(text, ")\n");
 }
@@ -95,10 +88,8 @@ static void add_list(GString *text, const char *name, const json_t *list)
 /* For prepare: path, source, type and options of each. */
 static void add_mounts(GString *text, const json_t *list)
 {
-	const json_t *mount;
-	size_t i;
 	g_string_append(text, "mounts=(\n");
-	json_array_foreach (list, i, mount) {
+	rg_json_foreach (mount, list) {
 		const char *options = rg_json_str(mount, "options", "");
 		bool only = rg_json_bool(mount, "read_only", false);
 		g_autofree char *all =

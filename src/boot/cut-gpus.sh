@@ -12,7 +12,7 @@ mig_mode() { nvidia-smi --id="$1" --query-gpu=mig.mode.current --format=csv,nohe
 # through often can't do it by themselves, and are booted again, once.
 turn_mig_on() {
 	local gpu=$1 mode
-	mode=$(mig_mode "$gpu") || try_again "nvidia-smi tells no MIG mode of GPU $gpu"
+	mode=$(mig_mode "$gpu") || try_again "nvidia-smi does not report the MIG mode of GPU $gpu"
 	case $mode in
 	Enabled) return 0 ;;
 	Disabled) ;;

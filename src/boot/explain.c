@@ -8,8 +8,6 @@
 /* A reference is replaced by nothing: its value is not a field of the spec. */
 static bool add_text_of(GString *text, const json_t *value)
 {
-	size_t i;
-	const json_t *piece;
 	if (json_is_string(value)) {
 		g_string_append(text, json_string_value(value));
 		return true;
@@ -17,7 +15,7 @@ static bool add_text_of(GString *text, const json_t *value)
 	const json_t *inner = json_object_get(value, "$gzip_base64");
 	if (inner)
 		return add_text_of(text, inner);
-	json_array_foreach (json_object_get(value, "$join"), i, piece) {
+	rg_json_foreach (piece, json_object_get(value, "$join")) {
 		if (json_is_string(piece))
 			g_string_append(text, json_string_value(piece));
 	}
@@ -29,15 +27,16 @@ static json_t *files_of(const json_t *user_data)
 {
 	static const char *const head = "#cloud-config\n";
 	g_autoptr(GString) text = g_string_new(NULL);
-	if (!add_text_of(text, user_data) || !g_str_has_prefix(text->str, head))
+	if (!add_text_of(text, user_data))
 		return NULL;
+	if (!g_str_has_prefix(text->str, head))
+		return rg_boot_script_files(text->str);
 	json_auto_t *config = json_loads(text->str + strlen(head), 0, NULL);
-	json_t *files = json_object_get(config, "write_files"), *file;
-	size_t i;
+	json_t *files = json_object_get(config, "write_files");
 	if (!json_is_array(files))
 		return NULL;
 	json_t *all = json_object();
-	json_array_foreach (files, i, file) {
+	rg_json_foreach (file, files) {
 		json_t *content = json_object_get(file, "content");
 		if (json_is_string(content))
 			json_object_set(all, rg_json_str(file, "path", "?"), content);
@@ -91,9 +90,7 @@ static void put_labels(json_t *fields, const char *text)
 static void put_resources(json_t *fields, const char *text)
 {
 	json_auto_t *resources = json_loads(text, 0, NULL);
-	const char *name;
-	json_t *value;
-	json_object_foreach (resources, name, value) {
+	rg_json_foreach_member (name, value, resources) {
 		if (!is_computed(name))
 			put(fields, "resources.", name, json_incref(value));
 	}
@@ -157,9 +154,8 @@ static void put_conf(json_t *fields, const char *text)
 /* {field: value}; raygpu's own files are named by their path. */
 static json_t *fields_of(const json_t *files)
 {
-	json_t *fields = json_object(), *content;
-	const char *path;
-	json_object_foreach (rg_json_unconst(files), path, content) {
+	json_t *fields = json_object();
+	rg_json_foreach_member (path, content, files) {
 		const char *text = json_string_value(content);
 		if (g_str_equal(path, RG_BOOT_ENV_FILE)) {
 			g_auto(GStrv) lines = g_strsplit(text, "\n", MAX_PARTS);

@@ -1,4 +1,5 @@
-/* Inside boot: node.c defines a Ray node, conf.c and cloud_init.c put it into a cloud-config,
+/* Inside boot: node.c defines a Ray node, conf.c and cloud_init.c put it into a cloud-config
+ * or, with script.c, a shell script;
  * render.c into what the cloud boots from. */
 #pragma once
 #include "base/json.h"
@@ -9,6 +10,7 @@ typedef struct {
 	const json_t *fitted, *node;
 	RgDiags *diags;
 	GHashTable *scripts; /* char* script -> char* as it is written: all nodes have the same */
+	GHashTable *sizes;   /* char* all scripts of a node -> bytes after gzip */
 } RgBootNode;
 
 /* The token and the head's address are inserted by reference at apply. */
@@ -18,8 +20,8 @@ typedef struct {
 #define RG_BOOT_CONF_FILE "/etc/raygpu/node.conf"
 #define RG_BOOT_GCS_PORT "6379"
 
-/* {"env", "labels", "resources", "gpus"} of the Ray node; NULL and boot.bad-value if something
- * cannot be represented. A new reference, like all JSON here. */
+/* {"env", "labels", "resources", "gpus", "cpus"} of the Ray node; NULL and boot.bad-value if
+ * something cannot be represented. A new reference, like all JSON here. */
 json_t *rg_boot_ray_node(const RgBootNode *node);
 /* Arguments of `ray start`, without the head's address. */
 json_t *rg_boot_ray_args(const RgBootNode *node, const json_t *ray);
@@ -29,8 +31,15 @@ json_t *rg_boot_head_ref(void);
 /* /etc/raygpu/ray.env, read by docker --env-file; /etc/raygpu/node.conf, read by bash. g_free. */
 char *rg_boot_env_file(const json_t *env);
 char *rg_boot_node_conf(const RgBootNode *node, const json_t *ray);
-/* The cloud-config, a text or an expression; NULL and boot.too-large. */
+/* The cloud-config or script, a text or an expression; NULL and boot.too-large. */
 json_t *rg_boot_user_data(const RgBootNode *node, const json_t *ray);
+/* script.c: how a script begins; a text as one word, g_free; {path: content} of a script, NULL if
+ * raygpu did not render it. In the script each file is a line "put MODE PATH 'CONTENT'". */
+extern const char rg_boot_script_head[];
+char *rg_boot_quote(const char *text);
+json_t *rg_boot_script_files(const char *script);
+/* raygpu's own script starts Ray. */
+bool rg_boot_runs_start_ray(const RgBootNode *node);
 bool rg_boot_uses_token(const RgBootNode *node);
 bool rg_boot_is_head(const RgBootNode *node);
 /* The container image. */

@@ -25,6 +25,11 @@ bool rg_boot_is_head(const RgBootNode *node)
 	return g_str_equal(rg_json_str(node->node, "role", ""), "head");
 }
 
+bool rg_boot_runs_start_ray(const RgBootNode *node)
+{
+	return node->options->by == RG_BOOT_CLOUD_INIT || node->options->by == RG_BOOT_SCRIPT;
+}
+
 bool rg_boot_uses_token(const RgBootNode *node)
 {
 	const json_t *ray = json_object_get(node->fitted, "ray");
@@ -70,9 +75,7 @@ int64_t rg_boot_ray_gpus_of(const RgBootNode *node)
 GList *rg_boot_sorted_keys(json_t *object)
 {
 	GList *keys = NULL;
-	const char *key;
-	json_t *value;
-	json_object_foreach (object, key, value)
+	rg_json_foreach_member (key, value, object)
 		keys = g_list_prepend(keys, (void *)(uintptr_t)key);
 	return g_list_sort(keys, (GCompareFunc)strcmp);
 }
@@ -88,7 +91,7 @@ static void add_own_variables(const RgBootNode *node, json_t *env)
 	const json_t *offer = json_object_get(node->node, "offer");
 	/* given in both cases: tokens become the default in Ray 2.61 */
 	rg_json_set_str(env, "RAY_AUTH_MODE", rg_boot_uses_token(node) ? "token" : "disabled");
-	if (rg_boot_uses_token(node) && node->options->by == RG_BOOT_CLOUD_INIT)
+	if (rg_boot_uses_token(node) && rg_boot_runs_start_ray(node))
 		rg_json_set_str(env, "RAY_AUTH_TOKEN_PATH", RG_BOOT_TOKEN_FILE);
 	/* CUDA images request all GPUs by themselves, and Ray would count what it then sees */
 	if (rg_boot_gpus_of(node) == 0)
@@ -169,9 +172,10 @@ json_t *rg_boot_ray_node(const RgBootNode *node)
 	json_t *labels = labels_of(node);
 	if (!labels)
 		return NULL;
-	return json_pack("{s:o, s:o, s:O, s:I}", "env", env_of(node), "labels", labels, "resources",
-		json_object_get(node->node, "resources"), "gpus",
-		(json_int_t)rg_boot_ray_gpus_of(node));
+	return json_pack("{s:o, s:o, s:O, s:I, s:O*}", "env", env_of(node), "labels", labels,
+		"resources", json_object_get(node->node, "resources"), "gpus",
+		(json_int_t)rg_boot_ray_gpus_of(node), "cpus",
+		json_object_get(node->node, "num_cpus"));
 }
 
 static void add_option(json_t *args, const char *option, const char *value)
@@ -183,9 +187,7 @@ static void add_option(json_t *args, const char *option, const char *value)
 static char *labels_text(const json_t *labels)
 {
 	GString *text = g_string_new(NULL);
-	const char *key;
-	json_t *value;
-	json_object_foreach (rg_json_unconst(labels), key, value)
+	rg_json_foreach_member (key, value, labels)
 		g_string_append_printf(
 			text, "%s%s=%s", text->len ? "," : "", key, json_string_value(value));
 	return g_string_free(text, FALSE);
@@ -203,6 +205,11 @@ json_t *rg_boot_ray_args(const RgBootNode *node, const json_t *ray)
 		json_dumps(json_object_get(ray, "resources"), JSON_SORT_KEYS | JSON_COMPACT);
 	g_autofree char *pairs = labels_text(labels);
 	add_option(args, "--num-gpus=", gpus);
+	if (json_object_get(ray, "cpus")) {
+		g_autofree char *cpus =
+			g_strdup_printf("%" G_GINT64_FORMAT, rg_json_int(ray, "cpus", 0));
+		add_option(args, "--num-cpus=", cpus);
+	}
 	add_option(args, "--resources=", resources);
 	if (json_object_size(labels))
 		add_option(args, "--labels=", pairs);

@@ -3,14 +3,6 @@
 # start-ray where there are any; they are in node.conf.
 # shellcheck disable=SC2034,SC2154 # for start-ray; set by node.conf, or start-ray's functions
 
-tries_max=8
-
-# What failed may work later, but not for ever.
-fail_try() {
-	[ "$tries" -lt "$tries_max" ] || give_up "$1 ($tries tries)"
-	try_again "$1"
-}
-
 # Each once in a boot, as root, in a shell of its own.
 run_initialization() {
 	local last=/run/raygpu/initialized log=/var/log/raygpu/initialization.log n=${#initialization_commands[@]} i status
@@ -119,7 +111,8 @@ set_up() {
 	said=$(cat "$ended" 2>/dev/null) || true
 	if [ "$said" != finished ]; then
 		wait "$container" || status=$?
-		fail_try "${said:-the container ended with status $status before its setup_commands were done}"
+		explain "the container ended with status $status before its setup_commands were done"
+		fail_try "${said:-$why}"
 	fi
 	end_try setup
 }

@@ -47,21 +47,19 @@ static json_t *renamed_text(const char *text, const char *from, const char *to)
 
 json_t *rg_boot_rename_pool(const json_t *value, const char *from, const char *to)
 {
-	size_t i;
-	const char *key;
-	json_t *member, *copy;
+	json_t *copy;
 	if (json_is_string(value))
 		return renamed_text(json_string_value(value), from, to);
 	if (json_is_array(value)) {
 		copy = json_array();
-		json_array_foreach (value, i, member)
+		rg_json_foreach (member, value)
 			json_array_append_new(copy, rg_boot_rename_pool(member, from, to));
 		return copy;
 	}
 	if (!json_is_object(value))
 		return json_incref(rg_json_unconst(value));
 	copy = json_object();
-	json_object_foreach (rg_json_unconst(value), key, member)
+	rg_json_foreach_member (key, member, value)
 		json_object_set_new(copy, key,
 			g_strv_contains(members, key) &&
 					g_str_equal(rg_json_str(value, key, ""), from)

@@ -20,13 +20,12 @@ static void add_container(const RgBootNode *node, json_t *boot)
 static bool can_prepare(const RgBootNode *node)
 {
 	json_t *prepare = rg_json_unconst(rg_boot_prepare_of(node));
-	if (!prepare || node->options->by == RG_BOOT_CLOUD_INIT)
+	if (!prepare || rg_boot_runs_start_ray(node))
 		return true;
 	const char *name = json_object_iter_key(json_object_iter(prepare));
 	g_autofree char *at = g_strconcat(rg_json_str(node->node, "origin", ""), "/", name, NULL);
-	RgDiag *diag = rg_diags_error(node->diags, "boot.bad-value",
-		"the provider %s starts Ray in its own way, without `%s`",
-		rg_json_str(json_object_get(node->fitted, "scope"), "provider", ""), name);
+	RgDiag *diag = rg_diags_error(node->diags, "boot.bad-value", "`%s` is not supported on %s",
+		name, rg_json_str(json_object_get(node->fitted, "scope"), "provider", ""));
 	rg_diag_origin(diag, at);
 	rg_diag_hint(diag, "put what Ray needs into the container image");
 	return false;
@@ -40,11 +39,12 @@ static json_t *boot_of(const RgBootNode *node)
 	json_auto_t *boot = rg_boot_ray_node(node);
 	if (boot && node->options->by == RG_BOOT_CONTAINER)
 		add_container(node, boot);
-	if (!boot || node->options->by != RG_BOOT_CLOUD_INIT)
+	if (!boot || !rg_boot_runs_start_ray(node))
 		return json_incref(boot);
-	json_t *user_data = rg_boot_user_data(node, boot);
-	json_object_set_new(boot, "user_data", user_data);
-	return user_data ? json_incref(boot) : NULL;
+	const char *member = node->options->by == RG_BOOT_SCRIPT ? "script" : "user_data";
+	json_t *start = rg_boot_user_data(node, boot);
+	json_object_set_new(boot, member, start);
+	return start ? json_incref(boot) : NULL;
 }
 
 bool rg_boot_render(json_t *fitted, const RgBootOptions *options, RgDiags *diags)
@@ -55,10 +55,9 @@ bool rg_boot_render(json_t *fitted, const RgBootOptions *options, RgDiags *diags
 	g_autoptr(GHashTable) failed = g_hash_table_new(g_str_hash, g_str_equal);
 	g_autoptr(GHashTable) scripts =
 		g_hash_table_new_full(g_direct_hash, g_direct_equal, NULL, g_free);
-	size_t i;
-	json_t *node;
-	json_array_foreach (nodes, i, node) {
-		const RgBootNode one = {options, fitted, node, diags, scripts};
+	g_autoptr(GHashTable) sizes = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
+	rg_json_foreach (node, nodes) {
+		const RgBootNode one = {options, fitted, node, diags, scripts, sizes};
 		void *origin = (void *)(uintptr_t)rg_json_str(node, "origin", "");
 		json_t *boot = g_hash_table_contains(failed, origin) ? NULL : boot_of(&one);
 		if (boot)
@@ -68,7 +67,7 @@ bool rg_boot_render(json_t *fitted, const RgBootOptions *options, RgDiags *diags
 	}
 	if (g_hash_table_size(failed))
 		return false;
-	json_array_foreach (nodes, i, node)
+	rg_json_foreach_at (i, node, nodes)
 		json_object_set(node, "boot", json_array_get(rendered, i));
 	return true;
 }

@@ -10,11 +10,15 @@ step=start
 why=
 clues=() # KEY=VALUE of what failed
 
+# Nobody else's output can pass for a report.
+defuse() { sed -u 's/\x00//g; s/raygpu: v/raygpu; v/g'; }
+
 write_boot_log() { { install -d -m 0755 "${boot_log%/*}" && printf '%s\n' "$1" >>"$boot_log"; } 2>/dev/null || true; }
 
 say() {
-	echo "raygpu: $*" >&2
-	write_boot_log "raygpu: $*"
+	local text=${*//raygpu: v/raygpu; v}
+	echo "raygpu: $text" >&2
+	write_boot_log "raygpu: $text"
 }
 
 # report STATE KEY=VALUE...: one line of printable ASCII. Values contain neither quotes nor backslashes; one
@@ -25,6 +29,7 @@ report() {
 	for pair; do
 		value=${pair#*=}
 		value=${value//[^[:print:]]/ }
+		value=${value//raygpu: v/raygpu; v}
 		value=${value//[\"\\]/\'}
 		value=${value:0:1000}
 		case $value in

@@ -2,18 +2,22 @@
 # Runs beside the container, as part of raygpu-ray.service. Sourced by start-ray.
 # shellcheck disable=SC2154 # set by node.conf and start-ray
 
-# The dashboard agent answers "success" once the GCS lists this node as alive (Ray's
-# dashboard/modules/reporter); it needs no token. The head also asks its GCS.
+# The dashboard agent answers "success" once the GCS lists this node as alive, but also when the GCS does not answer
+# within 0.1 s (Ray's dashboard/modules/reporter/healthz_agent.py); it needs no token. The head also asks its GCS.
 probes=(http://127.0.0.1:52365/api/local_raylet_healthz)
 [ "$role" != head ] || probes+=(http://127.0.0.1:8265/api/gcs_healthz)
 
-# 0: healthy; 7: nothing listens there.
+# 0: healthy; 7: nothing listens at `silent`.
 ask_ray() {
 	local url answer status
+	silent=
 	for url in "${probes[@]}"; do
 		status=0
 		answer=$(curl --silent --noproxy '*' --max-time 5 "$url") || status=$?
-		[ "$status" -ne 7 ] || return 7
+		if [ "$status" -eq 7 ]; then
+			silent=$url
+			return 7
+		fi
 		[ "$answer" = success ] || return 1
 	done
 }
@@ -42,9 +46,11 @@ ray_is_dead() {
 
 # If the cloud announces that it takes the node back, its fragment defines `read_notice`, which sets `notice` to
 # the time, and `risk` if the end is only likely: that is reported, and Ray keeps running.
-notice='' risk=''
+notice='' risk='' asking=
+ray_node=/run/raygpu/ray-node
+may_be_taken_back() { [ "${market:-}" = spot ] && declare -F read_notice >/dev/null; }
 look_for_notice() {
-	[ "${market:-}" = spot ] && declare -F read_notice >/dev/null || return 1
+	may_be_taken_back || return 1
 	read_notice
 	if [ -n "$risk" ] && [ -z "$risk_reported" ]; then
 		risk_reported=1
@@ -53,53 +59,89 @@ look_for_notice() {
 	[ -n "$notice" ]
 }
 
+# The id that Ray gave this node, which stays while Ray runs. To ask takes seconds, of which a cloud may leave 30. So it
+# is asked for in the background once Ray has joined.
+find_ray_node() {
+	local id
+	id=$(timeout 60 docker exec ray python3 -c 'import ray
+ray.init(address="auto", log_to_driver=False, logging_level="ERROR")
+print(ray.get_runtime_context().get_node_id())' 2>/dev/null) || id=
+	printf %s "${id##*$'\n'}" >"$ray_node"
+}
+
 # Ray's documentation recommends `ray drain-node` for self-managed clusters: no new work, and running work is
 # notified. The deadline is before the node's own end.
 drain_ray() {
-	local seconds head=127.0.0.1 id why="the cloud takes this node back at $notice"
+	local seconds id head=127.0.0.1 why="the cloud takes this node back at $notice"
 	printf '%s' "$why" >"$taken_back"
 	report reclaimed at="$notice"
 	say "$why; draining it"
 	seconds=$(($(date -d "$notice" +%s 2>/dev/null || echo 0) - $(date +%s) - 15))
 	[ "$seconds" -gt 10 ] || seconds=10
 	[ "$role" = head ] || head=$(cat /etc/raygpu/head)
-	if id=$(timeout 60 docker exec ray python3 -c 'import ray
-ray.init(address="auto", log_to_driver=False, logging_level="ERROR")
-print(ray.get_runtime_context().get_node_id())' 2>/dev/null) &&
-		timeout 60 docker exec ray ray drain-node --address "$head:$gcs_port" --node-id "${id##*$'\n'}" \
+	[ -z "$asking" ] || wait "$asking" || true
+	[ -s "$ray_node" ] || find_ray_node
+	id=$(cat "$ray_node") || id=
+	if [ -n "$id" ] &&
+		timeout 60 docker exec ray ray drain-node --address "$head:$gcs_port" --node-id "$id" \
 			--reason DRAIN_NODE_REASON_PREEMPTION --reason-message "$why" \
-			--deadline-remaining-seconds "$seconds" >&2; then
+			--deadline-remaining-seconds "$seconds" 2>&1 | defuse >&2; then
 		report drained deadline="$seconds"
 	else
 		say "this node could not be drained"
 	fi
 }
 
-# The head repeats what its Ray sees of the cluster: when it changes, and every 15 minutes, because the console
-# keeps only the latest output.
-report_nodes() {
-	local nodes at words
-	nodes=$(docker exec --interactive ray python3 - <"$lib/report-nodes.py" 2>/dev/null) || return 0
-	if [ -z "$nodes" ] || { [ "$nodes" = "$nodes_reported" ] && [ "$SECONDS" -lt "$nodes_due" ]; }; then
-		return 0
-	fi
-	nodes_reported=$nodes
-	nodes_due=$((SECONDS + 900))
+# report_lines LINES: the first word of each is its state.
+report_lines() {
+	local at words
 	printf -v at '%(%s)T' -1
-	while read -r -a words; do report nodes at="$at" "${words[@]}"; done <<<"$nodes"
+	while read -r -a words; do report "${words[0]}" at="$at" "${words[@]:1}"; done <<<"$1"
+}
+
+# The head repeats what its Ray sees of the cluster: when it changes, and every 15 minutes, because the console
+# keeps only the latest output. What Ray waits for changes often: every two minutes at most.
+report_nodes() {
+	local shown nodes demand
+	shown=$(timeout 60 docker exec --interactive ray python3 - <"$lib/report-nodes.py" 2>/dev/null) || return 0
+	nodes=$(grep '^nodes ' <<<"$shown") || return 0
+	demand=$(grep '^demand' <<<"$shown") || return 0
+	if [ "$nodes" != "$nodes_reported" ] || [ "$SECONDS" -ge "$nodes_due" ]; then
+		report_lines "$nodes"
+		nodes_reported=$nodes
+		nodes_due=$((SECONDS + 900))
+		demand_reported=
+	fi
+	if [ "$demand" != "$demand_reported" ] && [ "$SECONDS" -ge "$demand_due" ]; then
+		report_lines "$demand"
+		demand_reported=$demand
+		demand_due=$((SECONDS + 120))
+	fi
 }
 
 watch_ray() {
-	local nodes_reported='' nodes_due=0 risk_reported='' fails=0 tries=0
+	local nodes_reported='' nodes_due=0 demand_reported='' demand_due=0 risk_reported='' fails=0 tries=0 silent headless=0
+	rm -f "$ray_node"
 	until ask_ray; do
 		sleep 5
 		tries=$((tries + 1))
+		# `ray start` starts the agent after it has waited for the dashboard, and goes on without one that failed.
+		if [[ $silent = *:8265/* ]]; then headless=$((headless + 1)); else headless=0; fi
+		if [ "$headless" -ge 60 ]; then
+			end_ray "Ray's dashboard did not start within 5 minutes"
+			return
+		fi
 		if [ "$tries" -ge 360 ]; then
 			end_ray "Ray did not join its cluster within 30 minutes"
 			return
 		fi
 	done
 	report joined instance="$instance_id" gpus="${slices:-$gpus}" driver="$driver"
+	end_try ray
+	if may_be_taken_back; then
+		find_ray_node &
+		asking=$!
+	fi
 	for ((tries = 1; ; tries++)); do
 		sleep 5
 		if look_for_notice; then

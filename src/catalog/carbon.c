@@ -1,5 +1,4 @@
 #include "catalog/carbon.h"
-#include <inttypes.h>
 #include <math.h>
 #include <string.h>
 #include "base/embedded.h"
@@ -169,15 +168,4 @@ RgCarbonHour rg_carbon_hour(const RgCarbon *carbon, const char *provider,
 	/* W / 1000 x g/kWh = g/h; times 1000 = mg/h */
 	hour.mg_hour = llround(watts * host->pue * grid->g_per_kwh);
 	return hour;
-}
-
-char *rg_carbon_format(int64_t mg)
-{
-	if (mg == RG_CARBON_UNKNOWN)
-		return g_strdup("unknown");
-	uint64_t grams = (uint64_t)(llabs(mg) + 500) / 1000;
-	const char *sign = mg < 0 && grams > 0 ? "-" : "";
-	if (grams < 1000)
-		return g_strdup_printf("%s%" PRIu64 " g", sign, grams);
-	return g_strdup_printf("%s%" PRIu64 ".%03" PRIu64 " kg", sign, grams / 1000, grams % 1000);
 }

@@ -31,5 +31,3 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(RgCarbon, rg_carbon_free)
 /* One node of `type` in a region of `provider`. */
 RgCarbonHour rg_carbon_hour(const RgCarbon *carbon, const char *provider,
 	const RgInstanceType *type, const char *region);
-/* "1.062 kg", "35 g", or "unknown"; g_free the result. */
-char *rg_carbon_format(int64_t mg);

@@ -24,10 +24,12 @@ typedef struct {
 	const char *region;
 	const char *zone; /* the cloud's own name for it, such as the zone's id; empty: all zones */
 	RgPriceKind kind;
-	int64_t microusd_hour; /* RG_MONEY_UNKNOWN: offered there, price unknown */
-	const char *quality;   /* "list", "derived", "observed", "negotiated", "unknown" */
-	const char *date;      /* "2026-07-20", "2026"; NULL: own, without date */
-	const char *own;       /* "raygpu.yaml:7", if the project file sets it; else NULL */
+	int64_t microusd_hour;	   /* RG_MONEY_UNKNOWN: offered there, price unknown */
+	int64_t discount_microusd; /* which the project file's discount took off; 0: none */
+	const char *quality;	   /* "list", "derived", "observed", "negotiated", "unknown" */
+	const char *date;	   /* "2026-07-20", "2026"; NULL: own, without date */
+	const char *own;	   /* "raygpu.yaml:7", if the project file sets it; else NULL */
+	bool is_current; /* an inventory's: what it says now is also the price of existing nodes */
 } RgPrice;
 
 typedef struct {
@@ -43,6 +45,7 @@ typedef struct {
 	unsigned rdma_adapters; /* that a node can have */
 	unsigned markets;	/* RG_SOLD(kind), RG_SOLD_RESERVED */
 	bool refuses_placement; /* cannot be placed in a cluster placement group */
+	bool described;		/* by the cloud: no table has it */
 	bool offers_known;	/* a region without a price row does not offer it */
 	/* on-demand, where it is cheapest; RG_MONEY_UNKNOWN: no price is known anywhere */
 	int64_t lowest_microusd_hour;
@@ -80,6 +83,7 @@ typedef struct {
 	const char *provider; /* for messages, together with its words */
 	const RgWords *words; /* NULL: the usual ones */
 	bool no_regions;      /* prices and specs name no region: its only one is "" */
+	bool asks_types;      /* the cloud can describe types that no table has */
 	const char *region;   /* prices of this region only, which loads several times faster; NULL:
 				 all */
 	RgCatalogText text;
@@ -104,9 +108,26 @@ const RgWords *rg_catalog_words(const RgCatalog *catalog);
 /* The GPU models of its types; borrowed. */
 const RgGpus *rg_catalog_get_gpus(const RgCatalog *catalog);
 bool rg_catalog_has_region(const RgCatalog *catalog, const char *region);
-/* By name; NULL if unknown. */
+/* By name; NULL if unknown. Also types that are not listed, because their name gives their size; of
+ * two names of such a type, the result has the one that the cloud uses. */
 const RgInstanceType *rg_catalog_find_type(const RgCatalog *catalog, const char *name);
-/* All types, ordered by name; RgInstanceType*. */
+/* Whether it is worth asking the cloud about this name: no table has it, or rules it out. */
+bool rg_catalog_may_ask(const RgCatalog *catalog, const char *name);
+/* Adds what the cloud has answered (`types` of the facts, schemas/calls.schema.json); what is known
+ * already stays as it is. Only rg_catalog_find_type and rg_catalog_get_type return such types.
+ * Before other threads read the catalog. */
+void rg_catalog_describe(RgCatalog *catalog, const json_t *types);
+/* Gives shapes the CPUs, memory and prices of an inventory (`shapes` of the facts), and takes away
+ * those of an earlier one. A price of the inventory replaces the project file's; where some nodes
+ * of a shape have none, the dearer of both counts, and none is known if the project file has none.
+ * Before other threads read the catalog. */
+void rg_catalog_describe_shapes(RgCatalog *catalog, const json_t *shapes);
+/* The nearest known name, or where to define the type. */
+void rg_catalog_hint_type(const RgCatalog *catalog, const char *name, RgDiag *diag);
+/* RgInstanceType*, in any order: those that have a price of the project file in this region, but no
+ * description yet. */
+GPtrArray *rg_catalog_get_undescribed(const RgCatalog *catalog);
+/* All listed types, ordered by name; RgInstanceType*. */
 const GPtrArray *rg_catalog_get_types(const RgCatalog *catalog);
 /* RgRetiredType*, ordered as in the file. */
 const GPtrArray *rg_catalog_get_retired(const RgCatalog *catalog);

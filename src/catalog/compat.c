@@ -1,6 +1,7 @@
 #include "catalog/compat.h"
 #include <string.h>
 #include "base/embedded.h"
+#include "base/price.h"
 #include "base/version.h"
 #include "catalog/internal.h"
 
@@ -72,8 +73,7 @@ static GStrv keep_list(const RgTable *table, size_t row, size_t column)
 
 static bool is_date(const char *text)
 {
-	return g_regex_match_simple(
-		"^[0-9]{4}-[0-9]{2}-[0-9]{2}$", text, G_REGEX_DOLLAR_ENDONLY, 0);
+	return strlen(text) == strlen("2026-10-01") && rg_date_is_valid(text);
 }
 
 static bool read_ray(void *self, const RgTable *table, size_t row, RgDiags *diags)
@@ -260,8 +260,7 @@ RgCompat *rg_compat_open(RgDiags *diags)
 
 const RgRayRelease *rg_compat_ray(const RgCompat *compat, const char *version)
 {
-	for (guint i = 0; i < compat->rays->len; i++) {
-		const RgRayRelease *ray = compat->rays->pdata[i];
+	rg_ptr_foreach (const RgRayRelease, ray, compat->rays) {
 		if (rg_version_compare_common(version, ray->release) == 0)
 			return ray;
 	}
@@ -271,8 +270,7 @@ const RgRayRelease *rg_compat_ray(const RgCompat *compat, const char *version)
 const char *rg_compat_ray_date(const RgCompat *compat)
 {
 	const char *newest = "";
-	for (guint i = 0; i < compat->rays->len; i++) {
-		const RgRayRelease *ray = compat->rays->pdata[i];
+	rg_ptr_foreach (const RgRayRelease, ray, compat->rays) {
 		if (strcmp(ray->checked, newest) > 0)
 			newest = ray->checked;
 	}
@@ -335,8 +333,7 @@ char *rg_compat_ray_near(const RgCompat *compat, const char *version)
 const RgRayImages *rg_compat_images(
 	const RgCompat *compat, const char *repository, const char *version)
 {
-	for (guint i = 0; i < compat->images->len; i++) {
-		const RgRayImages *images = compat->images->pdata[i];
+	rg_ptr_foreach (const RgRayImages, images, compat->images) {
 		if (g_str_equal(images->repository, repository) &&
 			rg_version_compare_common(version, images->from) >= 0 &&
 			rg_version_compare_common(version, images->to) <= 0)
@@ -348,8 +345,7 @@ const RgRayImages *rg_compat_images(
 const RgRayImages *rg_compat_newest_images(const RgCompat *compat, const char *repository)
 {
 	const RgRayImages *newest = NULL;
-	for (guint i = 0; i < compat->images->len; i++) {
-		const RgRayImages *images = compat->images->pdata[i];
+	rg_ptr_foreach (const RgRayImages, images, compat->images) {
 		if (g_str_equal(images->repository, repository) &&
 			(!newest || rg_version_compare(images->to, newest->to) > 0))
 			newest = images;

@@ -24,8 +24,7 @@ static gint by_amount(gconstpointer a, gconstpointer b)
 static double median_of(const RgInstanceType *type, RgPriceKind kind)
 {
 	g_autoptr(GArray) known = g_array_new(FALSE, FALSE, sizeof(int64_t));
-	for (guint i = 0; i < type->prices->len; i++) {
-		const RgPrice *price = type->prices->pdata[i];
+	rg_ptr_foreach (const RgPrice, price, type->prices) {
 		if (price->kind == kind && !price->own && price->microusd_hour != RG_MONEY_UNKNOWN)
 			g_array_append_val(known, price->microusd_hour);
 	}
@@ -41,6 +40,11 @@ static void judge_price(const RgCatalog *catalog, const RgOwnRow *row, const cha
 	bool spot = g_str_equal(rg_json_str(row->row, "market", "on_demand"), "spot");
 	double usd = json_number_value(json_object_get(row->row, "hourly_usd"));
 	const RgInstanceType *type = rg_catalog_find_type(catalog, name);
+	if (rg_catalog_may_ask(catalog, name))
+		doubt(row, "instance_type",
+			g_strdup_printf("no table has %s: its price counts if a spec names it and "
+					"the cloud has it",
+				name));
 	if (!type || usd <= 0)
 		return;
 	double median = median_of(type, spot ? RG_PRICE_SPOT : RG_PRICE_ON_DEMAND);
@@ -104,15 +108,12 @@ void rg_catalog_judge(
 	json_t *prices = json_object_get(json_object_get(own->rows, "prices"), catalog->provider);
 	g_autofree char *types_at = rg_json_pointer_add("/instance_types", catalog->provider);
 	g_autofree char *prices_at = rg_json_pointer_add("/prices", catalog->provider);
-	json_t *value;
-	const char *name;
-	size_t i;
-	json_object_foreach (types, name, value) {
+	rg_json_foreach_member (name, value, types) {
 		g_autofree char *pointer = rg_json_pointer_add(types_at, name);
 		const RgOwnRow row = {own, value, pointer, diags};
 		judge_type(catalog, &row, name);
 	}
-	json_array_foreach (prices, i, value) {
+	rg_json_foreach_at (i, value, prices) {
 		g_autofree char *pointer = g_strdup_printf("%s/%zu", prices_at, i);
 		const RgOwnRow row = {own, value, pointer, diags};
 		if (json_object_get(value, "hourly_usd"))
@@ -122,9 +123,7 @@ void rg_catalog_judge(
 
 void rg_gpus_judge(const RgGpus *gpus, const RgOwnRows *own, RgDiags *diags)
 {
-	json_t *value;
-	const char *name;
-	json_object_foreach (json_object_get(own->rows, "gpus"), name, value) {
+	rg_json_foreach_member (name, value, json_object_get(own->rows, "gpus")) {
 		g_autofree char *pointer = rg_json_pointer_add("/gpus", name);
 		const RgOwnRow row = {own, value, pointer, diags};
 		const RgGpuModel *model = rg_gpus_find(gpus, name);

@@ -1,36 +1,5 @@
 #include "catalog/internal.h"
-#include <string.h>
 #include "catalog/table.h"
-
-const char *rg_catalog_keep(RgCatalog *catalog, const char *text)
-{
-	return g_string_chunk_insert_const(catalog->texts, text);
-}
-
-RgTable *rg_catalog_read_table(
-	const RgCatalogSource *source, const char *name, const char *const *columns, RgDiags *diags)
-{
-	size_t len = 0;
-	const char *bytes = source->text(source->data, name, &len);
-	if (bytes)
-		return rg_table_read(name, bytes, len, columns, diags);
-	rg_diags_error(diags, "catalog.bad-data", "the catalog file \"%s\" is missing", name);
-	return NULL;
-}
-
-bool rg_catalog_read_files(const RgDataFile *files, size_t n, const RgCatalogSource *source,
-	void *self, RgDiags *diags)
-{
-	bool good = true;
-	for (size_t i = 0; i < n; i++) {
-		g_autoptr(RgTable) table =
-			rg_catalog_read_table(source, files[i].name, files[i].columns, diags);
-		good = good && table;
-		for (size_t row = 0; table && row < rg_table_rows(table); row++)
-			good = files[i].read(self, table, row, diags) && good;
-	}
-	return good;
-}
 
 enum {
 	T_NAME,
@@ -100,34 +69,23 @@ static bool check_units(
 	return good;
 }
 
-static const char *const markets[] = {"on_demand", "spot", "reserved"};
-
-char *rg_catalog_list_markets(const RgInstanceType *type)
-{
-	GString *list = g_string_new(NULL);
-	for (size_t i = 0; i < G_N_ELEMENTS(markets); i++) {
-		if (type->markets & 1u << i)
-			g_string_append_printf(list, "%s%s", list->len > 0 ? ", " : "", markets[i]);
-	}
-	return g_string_free(list, FALSE);
-}
-
 /* If the row does not say: on demand and spot, like most types. */
 static bool read_markets(const RgTable *table, size_t row, RgInstanceType *type, RgDiags *diags)
 {
 	const char *cell = rg_table_cell(table, row, T_MARKETS);
+	if (*cell == '\0') {
+		type->markets = RG_SOLD(RG_PRICE_ON_DEMAND) | RG_SOLD(RG_PRICE_SPOT);
+		return true;
+	}
 	g_auto(GStrv) words = g_strsplit(cell, "|", 0);
-	type->markets = words[0] ? 0 : RG_SOLD(RG_PRICE_ON_DEMAND) | RG_SOLD(RG_PRICE_SPOT);
 	for (char **word = words; *word; word++) {
-		size_t i = 0;
-		while (i < G_N_ELEMENTS(markets) && !g_str_equal(*word, markets[i]))
-			i++;
-		if (i == G_N_ELEMENTS(markets)) {
+		unsigned sold = rg_catalog_market(*word);
+		if (!sold) {
 			rg_table_complain(table, row, T_MARKETS,
 				"on_demand, spot and reserved, with bars between them", diags);
 			return false;
 		}
-		type->markets |= 1u << i;
+		type->markets |= sold;
 	}
 	return true;
 }
@@ -153,9 +111,9 @@ static bool read_type(RgCatalog *catalog, const RgTable *table, size_t row, RgDi
 {
 	RgInstanceType *type = g_new0(RgInstanceType, 1);
 	g_ptr_array_add(catalog->types, type);
-	type->name = rg_catalog_keep(catalog, rg_table_cell(table, row, T_NAME));
-	type->family = rg_catalog_keep(catalog, rg_table_cell(table, row, T_FAMILY));
-	type->arch = rg_catalog_keep(catalog, rg_table_cell(table, row, T_ARCH));
+	type->name = rg_table_cell(table, row, T_NAME);
+	type->family = rg_table_cell(table, row, T_FAMILY);
+	type->arch = rg_table_cell(table, row, T_ARCH);
 	type->prices = g_ptr_array_new_with_free_func(g_free);
 	if (!g_str_equal(type->arch, "x86_64") && !g_str_equal(type->arch, "arm64")) {
 		rg_table_complain(table, row, T_ARCH, "\"x86_64\" or \"arm64\"", diags);
@@ -191,10 +149,10 @@ static bool load_types(RgCatalog *catalog, const RgCatalogSource *source, RgDiag
 		rg_catalog_add_shapes(catalog);
 		return true;
 	}
-	g_autoptr(RgTable) table =
-		rg_catalog_read_table(source, "instance_types.csv", columns, diags);
+	RgTable *table = rg_catalog_read_table(source, "instance_types.csv", columns, diags);
 	if (!table)
 		return false;
+	g_ptr_array_add(catalog->tables, table);
 	bool good = true;
 	for (size_t row = 0; row < rg_table_rows(table); row++)
 		good &= read_type(catalog, table, row, diags);
@@ -210,13 +168,11 @@ static bool add_region(RgCatalog *catalog, const char *name, bool offers_known)
 
 static void add_priced_regions(RgCatalog *catalog, const json_t *own_prices)
 {
-	for (size_t i = 0; i < json_array_size(own_prices); i++) {
-		const json_t *row = json_array_get(own_prices, i);
+	rg_json_foreach (row, own_prices) {
 		if (json_object_get(row, "hourly_usd"))
 			add_region(catalog, rg_json_str(row, "region", ""), false);
 	}
-	for (guint i = 0; i < catalog->types->len; i++) {
-		const RgInstanceType *type = catalog->types->pdata[i];
+	rg_ptr_foreach (const RgInstanceType, type, catalog->types) {
 		for (guint p = 0; p < type->prices->len; p++)
 			add_region(catalog, ((RgPrice *)type->prices->pdata[p])->region, false);
 	}
@@ -298,7 +254,9 @@ bool rg_catalog_load(RgCatalog *catalog, const RgCatalogSource *source, RgDiags 
 		return false;
 	g_ptr_array_sort(catalog->types, by_type_name);
 	return rg_catalog_load_prices(catalog, source, diags) &&
-	       load_regions(catalog, source, diags) && load_refusals(catalog, source, diags) &&
+	       load_regions(catalog, source, diags) &&
+	       rg_catalog_load_derived(catalog, source, diags) &&
+	       load_refusals(catalog, source, diags) &&
 	       rg_catalog_load_retired(catalog, source, diags) &&
 	       rg_catalog_load_price_sources(catalog, source, diags) &&
 	       rg_own_add_prices(catalog, source, diags);

@@ -158,9 +158,7 @@ static void add_own_profile(RgMig *mig, const char *model, const char *name, con
 
 static void add_own(RgMig *mig, const RgGpuModel *model)
 {
-	json_t *value;
-	const char *name;
-	json_object_foreach (rg_json_unconst(model->own_mig), name, value) {
+	rg_json_foreach_member (name, value, model->own_mig) {
 		RgMigProfile *known = mig_find(mig, model->name, name);
 		if (known)
 			known->memory_mib = rg_own_mig_memory(value);

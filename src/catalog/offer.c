@@ -47,28 +47,54 @@ static bool report_unsupported(const char *word, RgSource source, RgDiags *diags
 	return true;
 }
 
+/* Of x86_64, which the default images are for, or the others. Types begin with the letter of their
+ * class: c5 is not a misspelled g5. */
+static void add_likely(GPtrArray *words, const RgCatalog *catalog, const char *name, bool x86)
+{
+	rg_ptr_foreach (const RgInstanceType, known, catalog->types) {
+		if (g_ascii_tolower(known->name[0]) == g_ascii_tolower(name[0]) &&
+			g_str_equal(known->arch, "x86_64") == x86)
+			g_ptr_array_add(words, (void *)(uintptr_t)known->name);
+	}
+}
+
+void rg_catalog_hint_type(const RgCatalog *catalog, const char *name, RgDiag *diag)
+{
+	g_autoptr(GPtrArray) words = g_ptr_array_new();
+	add_likely(words, catalog, name, true);
+	add_likely(words, catalog, name, false);
+	g_ptr_array_add(words, NULL);
+	hint_word(diag, rg_nearest_word(name, (const char *const *)words->pdata));
+}
+
 const RgInstanceType *rg_catalog_get_type(
 	const RgCatalog *catalog, const char *name, RgSource source, RgDiags *diags)
 {
-	const RgInstanceType *type = rg_catalog_find_type(catalog, name);
+	g_autofree char *why = NULL;
+	const RgInstanceType *type = rg_catalog_derive(catalog, name, &why);
 	const RgRetiredType *retired = type ? NULL : rg_catalog_find_retired(catalog, name);
 	if (retired)
 		rg_diag_at(rg_catalog_report_retired(catalog, retired, diags), source);
 	if (type || retired || report_unsupported(name, source, diags))
 		return type;
-	RgDiag *diag = rg_diags_error(diags, "catalog.unknown-type",
-		"\"%s\" is not in the catalog of %s %ss", name, catalog->provider,
-		catalog->words.instance_type);
-	rg_diag_at(diag, source);
-	g_autoptr(GPtrArray) words = g_ptr_array_new();
-	for (guint i = 0; i < catalog->types->len; i++) {
-		const RgInstanceType *known = catalog->types->pdata[i];
-		/* types begin with the letter of their class: c5 is not a misspelled g5 */
-		if (g_ascii_tolower(known->name[0]) == g_ascii_tolower(name[0]))
-			g_ptr_array_add(words, (void *)(uintptr_t)known->name);
+	if (why) {
+		rg_diag_at(rg_diags_error(diags, "catalog.unknown-type", "%s has no %s \"%s\": %s",
+				   catalog->provider, catalog->words.instance_type, name, why),
+			source);
+		return NULL;
 	}
-	g_ptr_array_add(words, NULL);
-	hint_word(diag, rg_nearest_word(name, (const char *const *)words->pdata));
+	const bool asked = rg_catalog_was_asked(catalog, name);
+	RgDiag *diag = rg_catalog_report_described(catalog, name, diags);
+	if (diag) {
+		rg_diag_at(diag, source);
+		return NULL;
+	}
+	diag = rg_diags_error(diags, "catalog.unknown-type",
+		"\"%s\" is not in the catalog of %s %ss%s%s%s", name, catalog->provider,
+		catalog->words.instance_type, asked ? ", and the " : "",
+		asked ? catalog->words.region : "", asked ? " has none of this name" : "");
+	rg_diag_at(diag, source);
+	rg_catalog_hint_type(catalog, name, diag);
 	return NULL;
 }
 
@@ -107,8 +133,7 @@ static bool is_better(const Candidate *a, const Candidate *b)
 static bool offers_count(
 	const RgCatalog *catalog, const GPtrArray *models, const char *region, unsigned count)
 {
-	for (guint i = 0; i < catalog->types->len; i++) {
-		const RgInstanceType *type = catalog->types->pdata[i];
+	rg_ptr_foreach (const RgInstanceType, type, catalog->types) {
 		if (carries(type, models) && type->gpus == count &&
 			rg_catalog_offer_state(catalog, type, region) != RG_OFFER_NONE)
 			return true;
@@ -123,8 +148,7 @@ static char *list_counts(const RgCatalog *catalog, const GPtrArray *models, cons
 	unsigned below = 0;
 	for (;;) {
 		Candidate best = {0};
-		for (guint i = 0; i < catalog->types->len; i++) {
-			const RgInstanceType *type = catalog->types->pdata[i];
+		rg_ptr_foreach (const RgInstanceType, type, catalog->types) {
 			if (!carries(type, models) || type->gpus <= below ||
 				(best.type && type->gpus > best.type->gpus))
 				continue;
@@ -177,8 +201,7 @@ static char *add_sisters(GString *detail, const RgCatalog *catalog, const GPtrAr
 {
 	const GPtrArray *all = rg_gpus_get_all(catalog->gpus);
 	GString *exact = g_string_new(NULL);
-	for (guint i = 0; i < all->len; i++) {
-		RgGpuModel *model = all->pdata[i];
+	rg_ptr_foreach (RgGpuModel, model, all) {
 		if (!is_sister_of(models, model))
 			continue;
 		g_autoptr(GPtrArray) one = g_ptr_array_new();
@@ -249,8 +272,7 @@ static GPtrArray *accelerator_words(const RgCatalog *catalog, bool all)
 {
 	const GPtrArray *models = rg_gpus_get_all(catalog->gpus);
 	GPtrArray *words = g_ptr_array_new();
-	for (guint i = 0; i < models->len; i++) {
-		const RgGpuModel *model = models->pdata[i];
+	rg_ptr_foreach (const RgGpuModel, model, models) {
 		add_word(words, catalog->gpus, model->ray_type);
 		if (all)
 			add_word(words, catalog->gpus, model->name);
@@ -272,6 +294,23 @@ static char *alike_words(const GPtrArray *words, const char *word)
 	return g_string_free(text, FALSE);
 }
 
+/* The first name that has all parts of the word: RTX-PRO-6000 of rtx-6000; NULL: none. */
+static const char *with_parts(const GPtrArray *words, const char *word)
+{
+	g_auto(GStrv) parts = g_strsplit_set(word, "-_ ", -1);
+	for (guint i = 0; i < words->len && g_strv_length(parts) > 1; i++) {
+		bool all = true;
+		g_autofree char *name = g_ascii_strup(words->pdata[i], -1);
+		for (guint k = 0; parts[k] && all; k++) {
+			g_autofree char *part = g_ascii_strup(parts[k], -1);
+			all = strstr(name, part) != NULL;
+		}
+		if (all)
+			return words->pdata[i];
+	}
+	return NULL;
+}
+
 static void report_unknown(
 	const RgCatalog *catalog, const char *word, RgSource source, RgDiags *diags)
 {
@@ -283,12 +322,13 @@ static void report_unknown(
 	g_autoptr(GPtrArray) words = accelerator_words(catalog, true);
 	g_autoptr(GPtrArray) types = accelerator_words(catalog, false);
 	g_autofree char *alike = alike_words(words, word);
+	const char *near = with_parts(words, word);
 	g_ptr_array_add(words, NULL);
 	g_ptr_array_add(types, NULL);
 	g_autofree char *known = g_strjoinv(", ", (char **)types->pdata);
 	rg_diag_detail(diag, "%s: %s", *alike ? "names that begin alike" : "known accelerators",
 		*alike ? alike : known);
-	hint_word(diag, rg_nearest_word(word, (const char *const *)words->pdata));
+	hint_word(diag, near ? near : rg_nearest_word(word, (const char *const *)words->pdata));
 }
 
 bool rg_catalog_check_accelerator(
@@ -309,8 +349,7 @@ const RgInstanceType *rg_catalog_offer(const RgCatalog *catalog, const char *reg
 		return NULL;
 	}
 	Candidate best = {0};
-	for (guint i = 0; i < catalog->types->len; i++) {
-		const RgInstanceType *type = catalog->types->pdata[i];
+	rg_ptr_foreach (const RgInstanceType, type, catalog->types) {
 		if (!carries(type, models) || type->gpus != count)
 			continue;
 		Candidate candidate = make_candidate(catalog, type, region);

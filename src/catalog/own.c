@@ -52,3 +52,14 @@ void rg_own_amount(const RgOwnRow *row, const char *key, double *amount)
 	if (value)
 		*amount = json_number_value(value);
 }
+
+unsigned rg_own_mig_count(const json_t *value)
+{
+	return json_is_integer(value) ? (unsigned)json_integer_value(value)
+				      : (unsigned)rg_json_int(value, "count", 0);
+}
+
+unsigned rg_own_mig_memory(const json_t *value)
+{
+	return json_is_object(value) ? (unsigned)rg_json_int(value, "memory_mib", 0) : 0;
+}

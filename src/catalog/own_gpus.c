@@ -105,17 +105,6 @@ static void put_figures(const RgOwnRow *row, RgGpuModel *model)
 	model->own_power = json_object_get(row->row, "power_w") != NULL;
 }
 
-unsigned rg_own_mig_count(const json_t *value)
-{
-	return json_is_integer(value) ? (unsigned)json_integer_value(value)
-				      : (unsigned)rg_json_int(value, "count", 0);
-}
-
-unsigned rg_own_mig_memory(const json_t *value)
-{
-	return json_is_object(value) ? (unsigned)rg_json_int(value, "memory_mib", 0) : 0;
-}
-
 /* NULL if the profile may be as it is written; else what is wrong with it. */
 static char *mig_fault(const RgMig *mig, const RgGpuModel *model, const char *name, json_t *value)
 {
@@ -139,14 +128,13 @@ static char *mig_fault(const RgMig *mig, const RgGpuModel *model, const char *na
 
 static bool put_mig(const RgOwnRow *row, RgGpuModel *model)
 {
-	json_t *wish = json_object_get(row->row, "mig"), *value;
+	json_t *wish = json_object_get(row->row, "mig");
 	g_autofree char *pointer = rg_json_pointer_add(row->pointer, "mig");
 	const RgOwnRow all = {row->own, wish, pointer, row->diags};
 	g_autoptr(RgMig) mig =
 		wish && model->mig_instances > 0 ? rg_mig_open(NULL, row->diags) : NULL;
 	unsigned most = model->mig_instances;
-	const char *name;
-	json_object_foreach (wish, name, value) {
+	rg_json_foreach_member (name, value, wish) {
 		char *fault = mig_fault(mig, model, name, value);
 		if (fault) {
 			rg_own_complain(&all, name, fault);
@@ -173,10 +161,9 @@ static bool read_model(RgGpus *gpus, const RgOwnRow *row, const char *name)
 
 bool rg_own_add_gpus(RgGpus *gpus, const RgOwnRows *own, RgDiags *diags)
 {
-	json_t *all = own ? json_object_get(own->rows, "gpus") : NULL, *value;
-	const char *name;
+	json_t *all = own ? json_object_get(own->rows, "gpus") : NULL;
 	bool good = true;
-	json_object_foreach (all, name, value) {
+	rg_json_foreach_member (name, value, all) {
 		g_autofree char *pointer = rg_json_pointer_add("/gpus", name);
 		RgOwnRow row = {own, value, pointer, diags};
 		good &= read_model(gpus, &row, name);

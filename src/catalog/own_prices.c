@@ -41,10 +41,9 @@ typedef struct {
 	RgDiags *diags;
 } Reader;
 
-static bool is_first(const Reader *reader, const RgOwnRow *row)
+static bool is_first(const Reader *reader, const RgOwnRow *row, const char *type)
 {
 	const char *region = rg_json_str(row->row, "region", "");
-	const char *type = rg_json_str(row->row, "instance_type", "");
 	const char *market = rg_json_str(row->row, "market", "on_demand");
 	if (g_hash_table_add(reader->seen, g_strjoin(" ", market, region, type, NULL)))
 		return true;
@@ -81,6 +80,7 @@ static void put_price(RgCatalog *catalog, const RgOwnRow *row, RgInstanceType *t
 	type->markets |= RG_SOLD(price->kind);
 	remove_prices(type, price->region, price->kind);
 	g_ptr_array_add((GPtrArray *)(uintptr_t)type->prices, price);
+	rg_catalog_finish_type(type);
 }
 
 static bool read_price(const Reader *reader, const RgOwnRow *row)
@@ -90,13 +90,17 @@ static bool read_price(const Reader *reader, const RgOwnRow *row)
 		return false;
 	const char *region = rg_json_str(row->row, "region", ""), *only = reader->source->region;
 	const char *name = rg_json_str(row->row, "instance_type", "");
-	bool known = rg_catalog_get_type(catalog, name, rg_own_source(row, "instance_type"),
-			     row->diags) != NULL;
+	const RgInstanceType *type =
+		rg_catalog_may_ask(catalog, name)
+			? rg_catalog_await(reader->catalog, name)
+			: rg_catalog_get_type(
+				  catalog, name, rg_own_source(row, "instance_type"), row->diags);
+	bool known = type != NULL;
 	known &= rg_catalog_check_region(catalog, region, rg_own_source(row, "region"), row->diags);
-	if (!known || !is_first(reader, row))
+	if (!known || !is_first(reader, row, type->name))
 		return false;
 	if (!only || g_str_equal(only, region))
-		put_price(reader->catalog, row, g_hash_table_lookup(catalog->type_of_name, name));
+		put_price(reader->catalog, row, (RgInstanceType *)(uintptr_t)type);
 	return true;
 }
 
@@ -107,10 +111,12 @@ static bool matches(const json_t *row, const char *key, const char *name)
 	return g_pattern_match_simple(rg_json_str(row, key, "*"), name);
 }
 
+/* Of types that are not listed, a pattern need not match any: their names are too many. */
 static bool matches_any_type(const RgCatalog *catalog, const json_t *row)
 {
-	for (guint i = 0; i < catalog->types->len; i++) {
-		const RgInstanceType *type = catalog->types->pdata[i];
+	if (rg_catalog_find_type(catalog, rg_json_str(row, "instance_type", "")))
+		return true;
+	rg_ptr_foreach (const RgInstanceType, type, catalog->types) {
 		if (matches(row, "instance_type", type->name))
 			return true;
 	}
@@ -143,20 +149,24 @@ static bool check_discount(const RgCatalog *catalog, const RgOwnRow *row)
 	return has_type && has_region;
 }
 
-/* Of several, the last one in the file applies. */
-static void put_discount(
-	RgCatalog *catalog, const RgInstanceType *type, RgPrice *price, const RgOwnRow *row)
+static void add_discount(RgCatalog *catalog, const RgOwnRow *row)
 {
-	if (price->own || price->microusd_hour == RG_MONEY_UNKNOWN ||
-		price->kind != kind_of(row->row) ||
-		!matches(row->row, "instance_type", type->name) ||
-		!matches(row->row, "region", price->region))
-		return;
-	double off = json_number_value(json_object_get(row->row, "discount_percent"));
+	const char *pattern = rg_json_str(row->row, "instance_type", "*");
+	const RgInstanceType *one = rg_catalog_find_type(catalog, pattern);
 	g_autofree char *place = rg_own_place(row);
-	price->microusd_hour = llround((double)price->microusd_hour * (100 - off) / 100);
-	price->quality = "negotiated";
-	price->own = rg_catalog_keep(catalog, place);
+	RgDiscount *discount = g_new(RgDiscount, 1);
+	*discount = (RgDiscount){.type = rg_catalog_keep(catalog, one ? one->name : pattern),
+		.region = rg_catalog_keep(catalog, rg_json_str(row->row, "region", "*")),
+		.kind = kind_of(row->row),
+		.percent = json_number_value(json_object_get(row->row, "discount_percent")),
+		.place = rg_catalog_keep(catalog, place)};
+	g_ptr_array_add(catalog->discounts, discount);
+}
+
+static void discount_all(const RgCatalog *catalog, const RgInstanceType *type)
+{
+	for (guint i = 0; i < type->prices->len; i++)
+		rg_catalog_discount(catalog, type, type->prices->pdata[i]);
 }
 
 /* ---- both */
@@ -173,15 +183,11 @@ static bool read_row(const Reader *reader, size_t i, bool discounts)
 		return read_price(reader, &row);
 	if (!check_discount(reader->catalog, &row))
 		return false;
-	for (guint k = 0; k < reader->catalog->types->len; k++) {
-		const RgInstanceType *type = reader->catalog->types->pdata[k];
-		for (guint p = 0; p < type->prices->len; p++)
-			put_discount(reader->catalog, type, type->prices->pdata[p], &row);
-	}
+	add_discount(reader->catalog, &row);
 	return true;
 }
 
-/* Discounts from last to first: a price that has one keeps it. */
+/* Discounts from last to first: of several, the last one in the file applies. */
 bool rg_own_add_prices(RgCatalog *catalog, const RgCatalogSource *source, RgDiags *diags)
 {
 	size_t n = json_array_size(rg_own_prices(source));
@@ -192,7 +198,10 @@ bool rg_own_add_prices(RgCatalog *catalog, const RgCatalogSource *source, RgDiag
 		good &= read_row(&reader, i, false);
 	for (size_t i = n; i > 0; i--)
 		good &= read_row(&reader, i - 1, true);
-	for (guint i = 0; n > 0 && i < catalog->types->len; i++)
+	for (guint i = 0; n > 0 && i < catalog->types->len; i++) {
+		discount_all(catalog, catalog->types->pdata[i]);
 		rg_catalog_finish_type(catalog->types->pdata[i]);
+	}
+	rg_catalog_price_derived(catalog);
 	return good;
 }

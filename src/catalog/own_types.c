@@ -61,8 +61,7 @@ static void put_figures(RgCatalog *catalog, const RgOwnRow *row, RgInstanceType 
 static bool has_price(const RgCatalogSource *source, const char *type)
 {
 	const json_t *prices = rg_own_prices(source);
-	for (size_t i = 0; i < json_array_size(prices); i++) {
-		const json_t *row = json_array_get(prices, i);
+	rg_json_foreach (row, prices) {
 		if (json_object_get(row, "hourly_usd") &&
 			g_str_equal(rg_json_str(row, "instance_type", ""), type))
 			return true;
@@ -105,11 +104,10 @@ bool rg_own_add_types(RgCatalog *catalog, const RgCatalogSource *source, RgDiags
 {
 	json_t *providers =
 		source->own ? json_object_get(source->own->rows, "instance_types") : NULL;
-	json_t *types = json_object_get(providers, source->provider), *value;
+	json_t *types = json_object_get(providers, source->provider);
 	g_autofree char *folder = rg_json_pointer_add("/instance_types", source->provider);
-	const char *name;
 	bool good = true;
-	json_object_foreach (types, name, value) {
+	rg_json_foreach_member (name, value, types) {
 		g_autofree char *pointer = rg_json_pointer_add(folder, name);
 		RgOwnRow row = {source->own, value, pointer, diags};
 		good &= read_type(catalog, source, &row, name);

@@ -1,3 +1,4 @@
+#include <math.h>
 #include <string.h>
 #include "base/price.h"
 #include "catalog/internal.h"
@@ -37,8 +38,7 @@ static bool read_kind(const RgTable *table, size_t row, RgPriceKind *kind, RgDia
 
 static bool has_price(const RgInstanceType *type, const RgPrice *like)
 {
-	for (guint i = 0; i < type->prices->len; i++) {
-		const RgPrice *price = type->prices->pdata[i];
+	rg_ptr_foreach (const RgPrice, price, type->prices) {
 		if (price->kind == like->kind && g_str_equal(price->region, like->region) &&
 			g_str_equal(price->zone, like->zone))
 			return true;
@@ -75,10 +75,10 @@ static bool read_price(RgCatalog *catalog, const RgTable *table, size_t row, RgD
 	RgPrice *price = g_new0(RgPrice, 1);
 	g_ptr_array_add((GPtrArray *)(uintptr_t)type->prices, price);
 	price->kind = read.kind;
-	price->region = rg_catalog_keep(catalog, read.region);
-	price->zone = rg_catalog_keep(catalog, read.zone);
-	price->quality = rg_catalog_keep(catalog, rg_table_cell(table, row, P_QUALITY));
-	price->date = rg_catalog_keep(catalog, rg_table_cell(table, row, P_DATE));
+	price->region = read.region;
+	price->zone = read.zone;
+	price->quality = rg_table_cell(table, row, P_QUALITY);
+	price->date = rg_table_cell(table, row, P_DATE);
 	if (!rg_date_is_valid(price->date)) {
 		rg_table_complain(table, row, P_DATE, "a date like 2026-07-20", diags);
 		return false;
@@ -98,13 +98,35 @@ static int by_region(gconstpointer a, gconstpointer b)
 void rg_catalog_finish_type(RgInstanceType *type)
 {
 	g_ptr_array_sort((GPtrArray *)(uintptr_t)type->prices, by_region);
-	for (guint i = 0; i < type->prices->len; i++) {
-		const RgPrice *price = type->prices->pdata[i];
+	rg_ptr_foreach (const RgPrice, price, type->prices) {
 		if (price->kind != RG_PRICE_ON_DEMAND || price->microusd_hour == RG_MONEY_UNKNOWN)
 			continue;
 		if (type->lowest_microusd_hour == RG_MONEY_UNKNOWN ||
 			price->microusd_hour < type->lowest_microusd_hour)
 			type->lowest_microusd_hour = price->microusd_hour;
+	}
+}
+
+bool rg_price_is_own(const RgPrice *price)
+{
+	return price->own && price->discount_microusd == 0;
+}
+
+void rg_catalog_discount(const RgCatalog *catalog, const RgInstanceType *type, RgPrice *price)
+{
+	if (price->own || price->microusd_hour == RG_MONEY_UNKNOWN)
+		return;
+	rg_ptr_foreach (const RgDiscount, discount, catalog->discounts) {
+		if (price->kind != discount->kind ||
+			!g_pattern_match_simple(discount->type, type->name) ||
+			!g_pattern_match_simple(discount->region, price->region))
+			continue;
+		int64_t full = price->microusd_hour;
+		price->microusd_hour = llround((double)full * (100 - discount->percent) / 100);
+		price->discount_microusd = full - price->microusd_hour;
+		price->quality = "negotiated";
+		price->own = discount->place;
+		return;
 	}
 }
 
@@ -114,7 +136,7 @@ bool rg_catalog_load_prices(RgCatalog *catalog, const RgCatalogSource *source, R
 		"quality", "date", "?zone", NULL};
 	size_t len = 0;
 	const char *bytes = source->text(source->data, "prices.csv", &len);
-	g_autoptr(RgTable) table = NULL;
+	RgTable *table = NULL;
 	if (!bytes && catalog->has_shapes)
 		return true;
 	if (!bytes || !source->region)
@@ -124,6 +146,7 @@ bool rg_catalog_load_prices(RgCatalog *catalog, const RgCatalogSource *source, R
 			"prices.csv", bytes, len, columns, source->region, diags);
 	if (!table)
 		return false;
+	g_ptr_array_add(catalog->tables, table);
 	bool good = true;
 	for (size_t row = 0; row < rg_table_rows(table); row++)
 		good &= read_price(catalog, table, row, diags);

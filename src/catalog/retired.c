@@ -52,8 +52,7 @@ const GPtrArray *rg_catalog_get_retired(const RgCatalog *catalog)
 
 const RgRetiredType *rg_catalog_find_retired(const RgCatalog *catalog, const char *name)
 {
-	for (guint i = 0; i < catalog->retired->len; i++) {
-		const RgRetiredType *retired = catalog->retired->pdata[i];
+	rg_ptr_foreach (const RgRetiredType, retired, catalog->retired) {
 		if (g_str_equal(retired->name, name))
 			return retired;
 	}

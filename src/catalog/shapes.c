@@ -1,5 +1,5 @@
 /* A provider without a table of instance types: nodes are shapes named by their GPUs, "cpu",
- * "T4:1", "A100-80GB:8". Their CPUs and memory are unknown. */
+ * "T4:1", "A100-80GB:8". Their CPUs, memory and prices are unknown unless an inventory has them. */
 #include <string.h>
 #include "catalog/internal.h"
 
@@ -35,6 +35,78 @@ void rg_catalog_add_shapes(RgCatalog *catalog)
 			g_autofree char *name = g_strdup_printf("%s:%u", gpu->name, n);
 			add_shape(catalog, name, gpu, n, 1 + i * MOST_GPUS + n);
 		}
+	}
+}
+
+/* ---- what an inventory says of them */
+
+static GPtrArray *prices_of(const RgInstanceType *type)
+{
+	return (GPtrArray *)(uintptr_t)type->prices;
+}
+
+/* Takes the price out of the type, without freeing it; NULL: it has none on demand. */
+static RgPrice *take_price(const RgInstanceType *type)
+{
+	for (guint i = 0; i < type->prices->len; i++)
+		if (((const RgPrice *)type->prices->pdata[i])->kind == RG_PRICE_ON_DEMAND)
+			return g_ptr_array_steal_index(prices_of(type), i);
+	return NULL;
+}
+
+static void shape_rank(RgInstanceType *type)
+{
+	type->lowest_microusd_hour = RG_MONEY_UNKNOWN;
+	rg_catalog_finish_type(type);
+}
+
+/* Back to what the project file says. */
+static void shape_restore(RgCatalog *catalog, RgInstanceType *type)
+{
+	gpointer key, own = NULL;
+	type->vcpus = 0;
+	type->memory_gib = 0;
+	if (!g_hash_table_steal_extended(catalog->replaced, type, &key, &own))
+		return;
+	g_free(take_price(type));
+	if (own)
+		g_ptr_array_add(prices_of(type), own);
+	shape_rank(type);
+}
+
+static void shape_price(RgCatalog *catalog, RgInstanceType *type, const json_t *row)
+{
+	const json_t *said = json_object_get(row, "microusd_hour");
+	if (!said)
+		return;
+	RgPrice *own = take_price(type), *price = g_new0(RgPrice, 1);
+	int64_t most = own ? own->microusd_hour : RG_MONEY_UNKNOWN;
+	*price = (RgPrice){.region = "",
+		.zone = "",
+		.kind = RG_PRICE_ON_DEMAND,
+		.microusd_hour = json_integer_value(said),
+		.quality = "negotiated",
+		.own = "the inventory",
+		.is_current = true};
+	if (rg_json_bool(row, "partly_priced", false))
+		price->microusd_hour =
+			most == RG_MONEY_UNKNOWN ? most : MAX(most, price->microusd_hour);
+	if (price->microusd_hour == RG_MONEY_UNKNOWN)
+		price->quality = "unknown";
+	g_hash_table_insert(catalog->replaced, type, own);
+	g_ptr_array_add(prices_of(type), price);
+	shape_rank(type);
+}
+
+void rg_catalog_describe_shapes(RgCatalog *catalog, const json_t *shapes)
+{
+	for (guint i = 0; catalog->has_shapes && i < catalog->types->len; i++) {
+		RgInstanceType *type = catalog->types->pdata[i];
+		const json_t *row = json_object_get(shapes, type->name);
+		shape_restore(catalog, type);
+		type->vcpus = (unsigned)rg_json_int(row, "vcpus", 0);
+		type->memory_gib = (double)rg_json_int(row, "memory_mib", 0) / 1024;
+		shape_price(catalog, type, row);
 	}
 }
 

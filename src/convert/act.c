@@ -11,7 +11,7 @@
 static bool transforms(const char *words)
 {
 	static const char *const names[] = {"split", "one", "yaml", "integer", "not", "number",
-		"text", "word", "lookup", "from", "last", NULL};
+		"text", "word", "lookup", "from", "last", "as", NULL};
 	g_autofree char *first = g_strndup(words, strcspn(words, " "));
 	return g_strv_contains(names, first);
 }
@@ -19,7 +19,8 @@ static bool transforms(const char *words)
 /* The note of a row that transforms values is about those that it does not convert. */
 static const char *note_of(const ConvertRule *rule)
 {
-	return transforms(rule->how) ? NULL : rule->note;
+	bool zero = g_str_equal(rule->how, "zero");
+	return transforms(rule->how) || zero ? NULL : rule->note;
 }
 
 static void put(Convert *convert, const ConvertRule *rule, const ConvertAt *at, json_t *value)
@@ -34,6 +35,37 @@ static void put(Convert *convert, const ConvertRule *rule, const ConvertAt *at, 
 		"the head is always bought on demand, because the cluster ends with it");
 }
 
+static bool has_all(const json_t *list, const json_t *items)
+{
+	bool all = true;
+	rg_json_foreach (item, items) {
+		const char *text = json_string_value(item);
+		all = all && text && rg_json_has_text(list, text);
+	}
+	return all;
+}
+
+/* Nodes of the file have lists of their own where the spec has one for the cluster: its first
+ * node's may grow, another one's must be the same. `whole`: the value is the node's list. */
+static bool adds_for_others(Convert *convert, const ConvertRule *rule, const ConvertAt *at,
+	const json_t *list, const json_t *items, bool whole)
+{
+	const ConvertNode *owner = g_hash_table_lookup(convert->owners, rule->to);
+	bool differs = !has_all(list, items) || (whole && !has_all(items, list));
+	return at->node && owner && owner != at->node && differs;
+}
+
+/* "line 12: SecurityGroupIds, line 31" */
+static void say_more(Convert *convert, const ConvertRule *rule, const ConvertAt *at)
+{
+	g_auto(GStrv) steps = g_strsplit(rule->to, ".", -1);
+	g_autofree char *pointer = convert_join(steps);
+	const char *old = g_hash_table_lookup(convert->comments, pointer);
+	if (old)
+		convert_say(convert, pointer,
+			g_strdup_printf("%s, line %u", old, convert_line(convert, at->pointer)));
+}
+
 /* Another value of a list of the spec. */
 static void put_items(
 	Convert *convert, const ConvertRule *rule, const ConvertAt *at, const json_t *value)
@@ -43,16 +75,21 @@ static void put_items(
 	json_auto_t *items = json_is_array(value) ? json_incref(rg_json_unconst(value))
 						  : json_pack("[O]", value);
 	if (!list) {
+		g_hash_table_insert(convert->owners, (void *)(uintptr_t)rule->to, at->node);
 		convert_put(convert, rule->to, json_incref(items), at, rule->note);
 		return;
 	}
-	size_t i;
-	json_t *item;
+	if (adds_for_others(convert, rule, at, list, items, json_is_array(value)))
+		convert_key(convert, at->pointer, CONVERT_LOST, NULL,
+			"nodes of the file have different ones; raygpu has one list for all nodes, "
+			"so that each gets all of them");
 	if (json_array_size(items) + json_array_size(list) > MOST_ITEMS) {
 		convert_key(convert, at->pointer, CONVERT_NONE, NULL, "the list is too long");
 		return;
 	}
-	json_array_foreach (items, i, item) {
+	if (!has_all(list, items))
+		say_more(convert, rule, at);
+	rg_json_foreach (item, items) {
 		const char *text = json_string_value(item);
 		if (!text || !rg_json_has_text(list, text))
 			json_array_append(list, item);
@@ -61,30 +98,46 @@ static void put_items(
 		rule->note);
 }
 
-/* One member of a mapping of the spec. */
+/* A variable that has a row of its own ("env/NAME"); false: it has none. */
+static bool act_on_variable(Convert *convert, const ConvertAt *at, const char *name, json_t *value)
+{
+	g_autofree char *path = g_strconcat("env/", name, NULL);
+	const ConvertRule *rule = convert_find(convert, path);
+	ConvertAt variable = *at;
+	variable.value = value;
+	if (rule)
+		convert_act(convert, rule, &variable);
+	return rule != NULL;
+}
+
+/* One member of a mapping of the spec; what has no text there is lost. */
 static void put_member(Convert *convert, const ConvertRule *rule, const ConvertAt *at,
-	const char *name, const json_t *value, const char *pointer)
+	const char *name, json_t *value, const char *pointer)
 {
 	g_autofree char *text = convert_scalar(value);
+	bool is_env = g_str_equal(rule->to, "node.env");
 	ConvertAt member = *at;
 	member.pointer = pointer;
+	if (name && is_env && act_on_variable(convert, &member, name, value))
+		return;
 	if (!name || !text) {
-		convert_key(convert, pointer, CONVERT_NONE, NULL,
-			*rule->note ? rule->note : "it is not a plain text");
+		convert_key(convert, pointer, CONVERT_LOST, NULL,
+			*rule->note ? rule->note
+				    : "it is not plain text, and a spec has nothing else");
 		return;
 	}
 	member.name = name;
+	if (is_env)
+		convert_look_at_variable(convert, name, text, pointer);
 	g_autofree char *to = g_strconcat(rule->to, ".*", NULL);
 	convert_put(convert, to, json_string(text), &member, rule->note);
 }
 
 static void put_map(Convert *convert, const ConvertRule *rule, const ConvertAt *at)
 {
-	const char *name;
-	json_t *member;
 	if (!json_is_object(at->value))
 		convert_key(convert, at->pointer, CONVERT_NONE, NULL, "it is not a mapping");
-	json_object_foreach (at->value, name, member) {
+	rg_json_foreach_member (name, member, at->value) {
 		g_autofree char *pointer = rg_json_pointer_add(at->pointer, name);
 		put_member(convert, rule, at, name, member, pointer);
 	}
@@ -94,11 +147,9 @@ static void put_map(Convert *convert, const ConvertRule *rule, const ConvertAt *
 static void put_pairs(
 	Convert *convert, const ConvertRule *rule, const ConvertAt *at, char *const *words)
 {
-	size_t i;
-	json_t *item;
 	if (!json_is_array(at->value))
 		convert_key(convert, at->pointer, CONVERT_NONE, NULL, "it is not a list");
-	json_array_foreach (at->value, i, item) {
+	rg_json_foreach_at (i, item, at->value) {
 		g_autofree char *pointer = g_strdup_printf("%s/%zu", at->pointer, i);
 		put_member(convert, rule, at, rg_json_str(item, words[1], NULL),
 			json_object_get(item, words[2]), pointer);
@@ -118,7 +169,8 @@ static void put_part(Convert *convert, const ConvertRule *rule, const ConvertAt 
 	}
 	const ConvertPart given = {.text = text,
 		.before = g_intern_string(n > 2 ? words[2] : ""),
-		.only_if = n > 3 ? g_intern_string(words[3]) : NULL};
+		.only_if = n > 3 ? g_intern_string(words[3]) : NULL,
+		.same_if = n > 4 ? g_intern_string(words[4]) : NULL};
 	convert_part(convert, at, rule->to, (size_t)part - 1, given);
 }
 
@@ -129,9 +181,7 @@ static void put_members(
 	json_t *list = json_array();
 	for (size_t i = 0; i < json_array_size(at->value); i++) {
 		json_t *item = json_object();
-		const char *name;
-		json_t *member;
-		json_object_foreach (json_array_get(at->value, i), name, member) {
+		rg_json_foreach_member (name, member, json_array_get(at->value, i)) {
 			const char *known = NULL;
 			for (char *const *word = words + 1; *word && !known; word++) {
 				g_auto(GStrv) pair = g_strsplit(*word, "=", 2);
@@ -160,7 +210,7 @@ static void put_weak(Convert *convert, const ConvertRule *rule, const ConvertAt 
 	g_ptr_array_add(convert->weak, weak);
 }
 
-static void put_count(Convert *convert, const ConvertAt *at, const json_t *value, const char *which)
+void convert_count(Convert *convert, const ConvertAt *at, const json_t *value, const char *which)
 {
 	ConvertNode *node = at->node;
 	if (!json_is_integer(value) || json_integer_value(value) < 0) {
@@ -212,19 +262,37 @@ static void do_named(Convert *convert, const ConvertAt *at, const char *name)
 	}
 }
 
-/* Rows without a field of the spec. */
+/* Rows without a field of the spec: "same if X" is otherwise none, "lost unless X" otherwise same.
+ */
 static void note_only(
 	Convert *convert, const ConvertRule *rule, const ConvertAt *at, char *const *words)
 {
 	g_autofree char *text = convert_scalar(at->value);
-	bool same = g_str_equal(words[0], "same");
-	if (words[1] && text) /* "same if X", "same unless X" */
-		same = same && (g_strcmp0(words[2], text) == 0) == g_str_equal(words[1], "if");
+	bool holds = !words[1] || !text ||
+		     (g_strcmp0(words[2], text) == 0) == g_str_equal(words[1], "if");
+	bool lost = g_str_equal(words[0], "lost");
+	bool same = lost ? !holds : holds && g_str_equal(words[0], "same");
 	convert->has_secrets = convert->has_secrets || g_str_equal(words[0], "secret");
 	/* what follows the semicolon helps if something is lost */
 	g_autofree char *note =
 		g_strndup(rule->note, same ? strcspn(rule->note, ";") : strlen(rule->note));
-	convert_key(convert, at->pointer, same ? CONVERT_SAME : CONVERT_NONE, NULL, note);
+	convert_key(convert, at->pointer,
+		same   ? CONVERT_SAME
+		: lost ? CONVERT_LOST
+		       : CONVERT_NONE,
+		NULL, note);
+}
+
+/* The field of a row with "zero" is set only by 0; otherwise the row is like one with "same". */
+static bool is_zero(const json_t *value)
+{
+	return json_is_number(value) && json_number_value(value) == 0;
+}
+
+static void put_zero(Convert *convert, const ConvertRule *rule, const ConvertAt *at)
+{
+	json_auto_t *zero = json_integer(0);
+	put(convert, rule, at, zero);
 }
 
 static void put_zoned(Convert *convert, const ConvertRule *rule, const ConvertAt *at)
@@ -251,11 +319,13 @@ static void act_on(Convert *convert, const ConvertRule *rule, const ConvertAt *a
 	else if (g_str_equal(words[0], "zone"))
 		put_zoned(convert, rule, at);
 	else if (g_str_equal(words[0], "count"))
-		put_count(convert, at, value, words[1]);
+		convert_count(convert, at, value, words[1]);
 	else if (g_str_equal(words[0], "do"))
 		do_named(convert, at, words[1]);
 	else if (g_str_equal(words[0], "autoscales"))
 		convert->autoscales = json_is_true(at->value);
+	else if (g_str_equal(words[0], "zero"))
+		put_zero(convert, rule, at);
 	else
 		put(convert, rule, at, value);
 }
@@ -274,8 +344,10 @@ void convert_act(Convert *convert, const ConvertRule *rule, const ConvertAt *at)
 	g_auto(GStrv) words = g_strsplit(*step, " ", -1);
 	if (at->node && g_str_equal(rule->to, "node.accelerators"))
 		at->node->has_gpus = true;
-	static const char *const notes[] = {"none", "same", "secret", NULL};
-	if (g_strv_contains(notes, words[0]))
+	static const char *const notes[] = {"none", "same", "lost", "secret", NULL};
+	if (g_str_equal(words[0], "zero") && !is_zero(value))
+		note_only(convert, rule, at, (char *[]){(char *)(uintptr_t) "same", NULL});
+	else if (g_strv_contains(notes, words[0]))
 		note_only(convert, rule, at, words);
 	else if (!value)
 		convert_key(convert, at->pointer, CONVERT_NONE, NULL,

@@ -14,7 +14,7 @@ static const char *last_step(const char *path)
 }
 
 /* A command that installs Ray replaces the container's. */
-static void look_at_command(Convert *convert, const char *text, const char *pointer)
+static void look_at_install(Convert *convert, const char *text, const char *pointer)
 {
 	static GRegex *installs, *pinned;
 	if (!installs) {
@@ -36,17 +36,23 @@ static void look_at_command(Convert *convert, const char *text, const char *poin
 			"command out");
 }
 
+static void look_at_command(
+	Convert *convert, const ConvertAt *at, const char *text, const char *pointer)
+{
+	convert_look_at_command(convert, text, pointer);
+	if (!strstr(at->path, "initialization"))
+		look_at_install(convert, text, pointer);
+}
+
 /* Whether all items are texts; others are noted. */
 static void look_at_list(Convert *convert, const ConvertAt *at)
 {
-	size_t i;
-	json_t *item;
-	json_array_foreach (at->value, i, item) {
+	rg_json_foreach_at (i, item, at->value) {
 		g_autofree char *pointer = g_strdup_printf("%s/%zu", at->pointer, i);
 		if (!json_is_string(item))
 			convert_key(convert, pointer, CONVERT_NONE, NULL, "it is not a command");
-		else if (!strstr(at->path, "initialization"))
-			look_at_command(convert, json_string_value(item), pointer);
+		else
+			look_at_command(convert, at, json_string_value(item), pointer);
 	}
 }
 
@@ -66,8 +72,7 @@ static void put_list(Convert *convert, GStrv steps, const json_t *one, const cha
 	json_t *all = json_array();
 	g_autofree char *pointer = convert_join(steps);
 	for (size_t k = 0; k < G_N_ELEMENTS(lists); k++) {
-		for (size_t i = 0; i < json_array_size(lists[k]); i++) {
-			json_t *item = json_array_get(lists[k], i);
+		rg_json_foreach_at (i, item, lists[k]) {
 			if (!json_is_string(item))
 				continue;
 			g_autofree char *at =
@@ -188,6 +193,8 @@ static void put_env(Convert *convert, const ConvertAt *at, const char *scope, co
 	ConvertAt variable = *at;
 	variable.name = name;
 	if (equals)
+		convert_look_at_variable(convert, name, equals + 1, at->pointer);
+	if (equals)
 		convert_put(convert, to, json_string(equals + 1), &variable, NULL);
 	else
 		convert_key(convert, at->pointer, CONVERT_NONE, NULL,
@@ -198,8 +205,8 @@ static void put_env(Convert *convert, const ConvertAt *at, const char *scope, co
 /* What raygpu gives the container anyway: src/boot/start-ray.sh. */
 static bool is_given(const char *word)
 {
-	static const char *const given[] = {"--shm-size", "--ulimit", "--gpus", "--network",
-		"--net", "--ipc", "--runtime", "--init", "--rm", NULL};
+	static const char *const given[] = {"--ulimit", "--gpus", "--network", "--net", "--ipc",
+		"--runtime", "--init", "--rm", NULL};
 	g_autofree char *option = g_strndup(word, strcspn(word, "="));
 	return g_strv_contains(given, option);
 }
@@ -223,9 +230,12 @@ static const char *take_option(
 		put_env(convert, at, scope, value);
 	else if (env)
 		convert_key(convert, at->pointer, CONVERT_DONE, "env", NULL);
+	else if (g_str_equal(option, "--shm-size") || g_str_has_prefix(option, "--shm-size="))
+		convert_key(convert, at->pointer, CONVERT_CHANGED, NULL,
+			"raygpu gives /dev/shm 30 % of the node's memory");
 	else if (is_given(option))
 		convert_key(convert, at->pointer, CONVERT_SAME, NULL,
-			"raygpu chooses shared memory, limits, GPUs and network of the container");
+			"raygpu sets limits, GPUs and network of the container");
 	else
 		convert_key(convert, at->pointer, CONVERT_NONE, NULL,
 			"options of the container are raygpu's; use `env` for variables and "

@@ -77,6 +77,7 @@ static void begin(Convert *convert, RgProviderHost *providers, RgDiags *diags)
 	convert->spec = json_object();
 	convert->comments = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, g_free);
 	convert->origins = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, g_free);
+	convert->owners = g_hash_table_new(g_str_hash, g_str_equal);
 	convert->seen = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
 	convert->keys = g_ptr_array_new_with_free_func(free_key);
 	convert->nodes = g_ptr_array_new_with_free_func(free_node);
@@ -90,7 +91,7 @@ static void begin(Convert *convert, RgProviderHost *providers, RgDiags *diags)
 
 static void end(Convert *convert)
 {
-	rg_document_free(convert->document);
+	g_hash_table_unref(convert->owners);
 	if (convert->others)
 		g_ptr_array_unref(convert->others);
 	convert_table_free(convert->own);
@@ -169,14 +170,18 @@ static void read_others(Convert *convert)
 	}
 }
 
+static bool is_manifest(const json_t *root)
+{
+	return rg_json_str(root, "kind", NULL) && json_object_get(root, "apiVersion");
+}
+
 /* Which kind of file it is, and its table. */
-static bool recognize(Convert *convert, bool *is_manifest)
+static bool recognize(Convert *convert)
 {
 	json_t *root = convert->document->value;
 	const char *kind = rg_json_str(root, "kind", NULL);
 	const char *type = rg_json_str(json_object_get(root, "provider"), "type", NULL);
-	*is_manifest = kind && json_object_get(root, "apiVersion");
-	if (*is_manifest) {
+	if (is_manifest(root)) {
 		convert->form = g_strdup(kind);
 		return find_module(convert, "kind", kind) ||
 		       refuse(convert, "/kind", "this manifest is of another kind",
@@ -227,13 +232,11 @@ static void reorder_spec(Convert *convert)
 	static const char *const node[] = {
 		"instance_type", "accelerators", "nodes", "market", "zones", "image", "disk", NULL};
 	static const char *const ray[] = {"version", "python", "image", "auth", NULL};
-	const char *name;
-	json_t *pool;
 	reorder(convert->spec, top);
 	reorder(json_object_get(convert->spec, "provider"), place);
 	reorder(json_object_get(convert->spec, "ray"), ray);
 	reorder(json_object_get(convert->spec, "head"), node);
-	json_object_foreach (json_object_get(convert->spec, "pools"), name, pool)
+	rg_json_foreach_member (name, pool, json_object_get(convert->spec, "pools"))
 		reorder(pool, node);
 }
 
@@ -251,11 +254,11 @@ static int compare_keys(gconstpointer a, gconstpointer b, gpointer data)
 
 static json_t *list_keys(Convert *convert)
 {
-	static const char *const outcomes[] = {"converted", "same", "changed", "none", "unknown"};
+	static const char *const outcomes[] = {
+		"converted", "same", "changed", "none", "lost", "unknown"};
 	json_t *list = json_array();
 	g_ptr_array_sort_with_data(convert->keys, compare_keys, convert->document);
-	for (guint i = 0; i < convert->keys->len; i++) {
-		const ConvertKey *key = convert->keys->pdata[i];
+	rg_ptr_foreach (const ConvertKey, key, convert->keys) {
 		const RgSource source = rg_document_key_source(convert->document, key->pointer);
 		g_autofree char *path = rg_spec_path(convert->document, key->pointer);
 		json_t *one = json_pack("{s:s, s:s, s:i, s:i, s:s}", "key", path, "pointer",
@@ -271,40 +274,59 @@ static json_t *list_keys(Convert *convert)
 }
 
 /* What a user must look at, at its line. */
-static void report_keys(Convert *convert)
+static RgDiag *report_key(RgDiags *diags, const ConvertKey *key, const char *path, bool partial)
+{
+	RgDiag *diag = NULL;
+	switch (key->outcome) {
+	case CONVERT_DONE:
+	case CONVERT_SAME:
+		return NULL;
+	case CONVERT_UNKNOWN:
+		return rg_diags_warning(
+			diags, "convert.unknown-key", "%s is not converted: %s", path, key->reason);
+	case CONVERT_LOST:
+		diag = partial ? rg_diags_warning(diags, "convert.lost", "%s is lost", path)
+			       : rg_diags_error(diags, "convert.lost", "%s is lost", path);
+		if (!partial)
+			rg_diag_hint(diag, "--partial accepts a cluster without it");
+		break;
+	case CONVERT_NONE:
+		diag = rg_diags_note(diags, "convert.not-converted", "%s is not converted", path);
+		break;
+	case CONVERT_CHANGED:
+		diag = rg_diags_note(diags, "convert.changed", "%s is not exactly the same", path);
+		break;
+	}
+	if (key->reason)
+		rg_diag_detail(diag, "%s", key->reason);
+	return diag;
+}
+
+/* Every loss is reported; it decides the exit code. */
+static void report_keys(Convert *convert, bool partial)
 {
 	size_t left = 0, shown = 0;
 	if (convert->has_secrets)
 		rg_diags_add_text(convert->diags, convert->document->file, "", 0);
-	for (guint i = 0; i < convert->keys->len; i++) {
-		const ConvertKey *key = convert->keys->pdata[i];
-		g_autofree char *path = rg_spec_path(convert->document, key->pointer);
-		RgDiag *diag = NULL;
-		if (key->outcome == CONVERT_DONE || key->outcome == CONVERT_SAME)
-			continue;
-		if (shown++ >= RG_CAP_SPEC_FINDINGS) {
+	rg_ptr_foreach (const ConvertKey, key, convert->keys) {
+		bool plain = key->outcome == CONVERT_DONE || key->outcome == CONVERT_SAME;
+		if (!plain && key->outcome != CONVERT_LOST && shown >= RG_CAP_SPEC_FINDINGS) {
 			left++;
 			continue;
 		}
-		if (key->outcome == CONVERT_UNKNOWN)
-			diag = rg_diags_warning(convert->diags, "convert.unknown-key",
-				"%s is not converted: %s", path, key->reason);
-		else if (key->outcome == CONVERT_NONE)
-			diag = rg_diags_note(convert->diags, "convert.not-converted",
-				"%s is not converted", path);
-		else
-			diag = rg_diags_note(convert->diags, "convert.changed",
-				"%s is not exactly the same", path);
-		if (key->outcome != CONVERT_UNKNOWN && key->reason)
-			rg_diag_detail(diag, "%s", key->reason);
-		rg_diag_at(diag, rg_document_key_source(convert->document, key->pointer));
+		g_autofree char *path = rg_spec_path(convert->document, key->pointer);
+		RgDiag *diag = report_key(convert->diags, key, path, partial);
+		if (diag) {
+			rg_diag_at(diag, rg_document_key_source(convert->document, key->pointer));
+			shown++;
+		}
 	}
 	if (left)
 		rg_diags_note(convert->diags, "convert.not-converted",
 			"%zu more keys are only listed in the spec", left);
 }
 
-static RgConverted *finish(Convert *convert)
+static RgConverted *finish(Convert *convert, bool partial)
 {
 	RgConverted *converted = g_new0(RgConverted, 1);
 	convert_nodes_finish(convert);
@@ -316,21 +338,86 @@ static RgConverted *finish(Convert *convert)
 	converted->cluster = g_strdup(rg_json_str(convert->spec, "cluster", NULL));
 	converted->text = rg_spec_write(convert->spec, convert->comments);
 	converted->keys = list_keys(convert);
-	report_keys(convert);
+	report_keys(convert, partial);
 	return converted;
 }
 
-RgConverted *rg_convert_file(RgProviderHost *providers, const char *path, RgDiags *diags)
+/* Whether a document of a file may be the cluster: a manifest of a kind that a module knows, or the
+ * launcher's settings. */
+static bool may_be_cluster(Convert *convert, const RgDocument *document)
+{
+	const json_t *root = document->value;
+	if (!is_manifest(root))
+		return json_object_get(json_object_get(root, "provider"), "type");
+	bool found = find_module(convert, "kind", rg_json_str(root, "kind", ""));
+	g_clear_pointer(&convert->module, g_free);
+	g_clear_pointer(&convert->own, convert_table_free);
+	return found;
+}
+
+/* What the user of the file has to bring along. */
+static void note_skipped(const Convert *convert, const RgDocument *document)
+{
+	const json_t *root = document->value;
+	const char *name = rg_json_str(json_object_get(root, "metadata"), "name", "");
+	const char *kind = rg_json_str(root, "kind", "a document without a kind");
+	RgDiag *diag = rg_diags_note(convert->diags, "convert.skipped", "%s%s%s is skipped", kind,
+		*name ? " " : "", name);
+	rg_diag_at(diag, rg_document_source(document, ""));
+	rg_diag_hint(diag, "a spec does not contain it: apply it yourself");
+}
+
+#define MOST_SKIPPED 20 /* that are named */
+
+static void note_others(const Convert *convert, const GPtrArray *documents)
+{
+	for (guint i = 0, n = 0; i < documents->len && n < MOST_SKIPPED; i++) {
+		if (documents->pdata[i] != convert->document && ++n)
+			note_skipped(convert, documents->pdata[i]);
+	}
+	if (documents->len > MOST_SKIPPED + 1)
+		rg_diags_note(convert->diags, "convert.skipped", "%u more documents are skipped",
+			documents->len - 1 - MOST_SKIPPED);
+}
+
+static bool refuse_several(const Convert *convert, const RgDocument *second)
+{
+	RgDiag *diag = rg_diags_error(convert->diags, "convert.several-clusters",
+		"the file has more than one Ray cluster");
+	rg_diag_at(diag, rg_document_source(second, ""));
+	rg_diag_hint(diag, "one cluster per spec: convert a file for each of them");
+	return false;
+}
+
+/* The document that is the cluster; without one, the first, which is then refused. */
+static bool choose_document(Convert *convert, const GPtrArray *documents)
+{
+	rg_ptr_foreach (RgDocument, document, documents) {
+		if (!may_be_cluster(convert, document))
+			continue;
+		if (convert->document)
+			return refuse_several(convert, document);
+		convert->document = document;
+	}
+	if (!convert->document)
+		convert->document = documents->pdata[0];
+	rg_document_deliver(convert->document, convert->diags);
+	note_others(convert, documents);
+	/* a value that YAML readers understand in different ways is reported and not converted */
+	return !rg_diags_has_errors(convert->diags);
+}
+
+RgConverted *rg_convert_file(
+	RgProviderHost *providers, const char *path, bool partial, RgDiags *diags)
 {
 	Convert convert = {0};
 	RgConverted *converted = NULL;
-	bool is_manifest = false;
 	begin(&convert, providers, diags);
-	convert.document = rg_document_load_file(path, WHAT, diags);
-	/* a value that YAML readers understand in different ways is reported and not converted */
-	if (convert.document && !rg_diags_has_errors(diags) && recognize(&convert, &is_manifest) &&
-		(is_manifest ? convert_manifest(&convert) : convert_launcher(&convert)))
-		converted = finish(&convert);
+	g_autoptr(GPtrArray) documents = rg_document_load_file(path, WHAT, diags);
+	if (documents && choose_document(&convert, documents) && recognize(&convert) &&
+		(is_manifest(convert.document->value) ? convert_manifest(&convert)
+						      : convert_launcher(&convert)))
+		converted = finish(&convert, partial);
 	end(&convert);
 	return converted;
 }

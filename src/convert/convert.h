@@ -15,8 +15,11 @@ typedef struct {
 void rg_converted_free(RgConverted *converted);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(RgConverted, rg_converted_free)
 
-/* `path` "-": standard input. Notes about what is not in the spec, or is not what it was, go to
- * `diags`. NULL and diagnostics if the file cannot be read or describes no Ray cluster. */
-RgConverted *rg_convert_file(RgProviderHost *providers, const char *path, RgDiags *diags);
+/* `path` "-": standard input. Other documents of the file are skipped and named. Notes about what
+ * is not in the spec, or is not what it was, go to `diags`; what is lost is an error, with
+ * `partial` a warning. NULL and diagnostics if the file cannot be read or describes no Ray cluster.
+ */
+RgConverted *rg_convert_file(
+	RgProviderHost *providers, const char *path, bool partial, RgDiags *diags);
 /* The spec with `problems`, findings about it, above its fields. g_free. */
 char *rg_converted_text(const RgConverted *converted, const RgDiags *problems);

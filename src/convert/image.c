@@ -50,8 +50,7 @@ void convert_ray_version(Convert *convert, const ConvertAt *at)
 /* The image of most GPUs: a pool's own, the workers', the common one, the head's. */
 static const char *choose(const Convert *convert, const char **place)
 {
-	for (guint i = 0; i < convert->nodes->len; i++) {
-		const ConvertNode *node = convert->nodes->pdata[i];
+	rg_ptr_foreach (const ConvertNode, node, convert->nodes) {
 		if (!node->is_head && node->image) {
 			*place = node->image_at;
 			return node->image;
@@ -87,10 +86,8 @@ static void note_images(Convert *convert, const char *chosen)
 	note_image(convert, convert->image, convert->image_at, chosen);
 	note_image(convert, convert->head_image, convert->head_image_at, chosen);
 	note_image(convert, convert->worker_image, convert->worker_image_at, chosen);
-	for (guint i = 0; i < convert->nodes->len; i++) {
-		const ConvertNode *node = convert->nodes->pdata[i];
+	rg_ptr_foreach (const ConvertNode, node, convert->nodes)
 		note_image(convert, node->image, node->image_at, chosen);
-	}
 }
 
 /* "py310" of a tag, also of one without a version: "latest-py310-gpu". g_free; NULL: none. */
@@ -124,7 +121,7 @@ static void put_version(Convert *convert, const char *from_image, const char *im
 		convert_key(convert, convert->version_at, CONVERT_DONE, "ray.version", NULL);
 	put_ray(convert, "version", version ? version : DEFAULT_RAY,
 		from_image ? image_at : convert->version_at,
-		"the file does not say which version: check it");
+		"the file names no version: assumed, check it");
 	if (version && rg_version_compare(version, FIRST_WITH_TOKEN) < 0)
 		put_ray(convert, "auth", "none", NULL,
 			"as in Ray: everyone who reaches the head can run code; "
@@ -145,14 +142,13 @@ void convert_images_finish(Convert *convert)
 		put_ray(convert, "python", python, place, NULL);
 	else if (!pinned)
 		put_ray(convert, "python", DEFAULT_PYTHON, NULL,
-			"the file does not say which version: check it");
+			"the file names no version: assumed, check it");
 	if (pinned)
 		put_ray(convert, "image", image, place, NULL);
 	if (!image || pinned)
 		return;
 	/* noted as converted above: the tag is not */
-	for (guint i = 0; i < convert->keys->len; i++) {
-		ConvertKey *key = convert->keys->pdata[i];
+	rg_ptr_foreach (ConvertKey, key, convert->keys) {
 		if (g_strcmp0(key->to, "ray.image") != 0)
 			continue;
 		key->outcome = CONVERT_NONE;

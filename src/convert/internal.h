@@ -31,7 +31,8 @@ typedef enum {
 	CONVERT_DONE,	 /* the spec has it */
 	CONVERT_SAME,	 /* raygpu does so anyway */
 	CONVERT_CHANGED, /* the spec has it, and it means something else */
-	CONVERT_NONE,	 /* no counterpart */
+	CONVERT_NONE,	 /* no counterpart, and the same machines without it */
+	CONVERT_LOST,	 /* no counterpart: the cluster would be another one */
 	CONVERT_UNKNOWN, /* no key of the form */
 } ConvertOutcome;
 typedef struct {
@@ -46,6 +47,7 @@ typedef struct {
 	char *text, *pointer;
 	const char *before;  /* what comes before it */
 	const char *only_if; /* the first text begins with this; NULL: always */
+	const char *same_if; /* or with one of these, which say the same: "a|b"; NULL: none */
 } ConvertPart;
 typedef struct {
 	char *to;
@@ -91,6 +93,7 @@ typedef struct {
 	json_t *spec;
 	GHashTable *comments; /* pointer in the spec -> char* */
 	GHashTable *origins;  /* pointer in the spec -> pointer in the file */
+	GHashTable *owners;   /* list of the spec -> ConvertNode* whose items came first */
 	GPtrArray *keys;      /* ConvertKey* */
 	GHashTable *seen;     /* set of their pointers */
 	GPtrArray *nodes;     /* ConvertNode*, the head first */
@@ -173,7 +176,15 @@ void convert_image(Convert *convert, const ConvertAt *at);
 void convert_ray_version(Convert *convert, const ConvertAt *at);
 void convert_images_finish(Convert *convert);
 
+/* secrets.c */
+/* A warning if a variable's or a command's text looks like a secret: it would be in the spec. */
+void convert_look_at_variable(
+	Convert *convert, const char *name, const char *value, const char *pointer);
+void convert_look_at_command(Convert *convert, const char *text, const char *pointer);
+
 /* act.c */
+/* A number of nodes; `which`: min, max, count or times. */
+void convert_count(Convert *convert, const ConvertAt *at, const json_t *value, const char *which);
 void convert_act(Convert *convert, const ConvertRule *rule, const ConvertAt *at);
 
 /* walk.c: all members of a value; members of `except` (NULL-ended) are the caller's. */

@@ -26,8 +26,7 @@ static void add_groups(Convert *convert, json_t *cluster, const char *pointer)
 		convert_key(convert, workers_at,
 			json_is_array(groups) ? CONVERT_SAME : CONVERT_UNKNOWN, NULL,
 			json_is_array(groups) ? "it is empty" : "it should be a list");
-	for (size_t i = 0; i < json_array_size(groups); i++) {
-		json_t *group = json_array_get(groups, i);
+	rg_json_foreach_at (i, group, groups) {
 		g_autofree char *at = g_strdup_printf("%s/%zu", workers_at, i);
 		if (convert_is_full(convert, at))
 			continue;

@@ -80,7 +80,8 @@ void convert_part(
 	if (parts->parts[part].text) {
 		bool same = g_str_equal(parts->parts[part].text, given.text);
 		convert_key(convert, at->pointer, same ? CONVERT_SAME : CONVERT_NONE, NULL,
-			same ? "it is given twice" : "another key gives another value");
+			same ? "another key gives the same value"
+			     : "another key gives another value");
 		g_free(given.text);
 		return;
 	}
@@ -119,6 +120,26 @@ static json_t *join_texts(const ConvertParts *parts)
 	return json_string(text->str);
 }
 
+/* A text that is not written after the first one. */
+static bool is_apart(const ConvertParts *parts, size_t i)
+{
+	const char *prefix = parts->parts[i].only_if, *first = parts->parts[0].text;
+	return prefix && first && !g_str_has_prefix(first, prefix);
+}
+
+/* The first text may say the same; otherwise it means something that the spec cannot say. */
+static void note_apart(Convert *convert, const ConvertParts *parts, size_t i)
+{
+	bool has = false;
+	g_auto(GStrv) prefixes =
+		g_strsplit(parts->parts[i].same_if ? parts->parts[i].same_if : "", "|", -1);
+	for (char **prefix = prefixes; *prefix && !has; prefix++)
+		has = g_str_has_prefix(parts->parts[0].text, *prefix);
+	g_autofree char *why = g_strdup_printf(
+		has ? "%s has them" : "a spec cannot add it to %s", parts->parts[0].text);
+	convert_key(convert, parts->parts[i].pointer, has ? CONVERT_SAME : CONVERT_LOST, NULL, why);
+}
+
 static void finish_parts(Convert *convert, ConvertNode *node, ConvertParts *parts)
 {
 	bool gpus = g_str_equal(parts->to, "node.accelerators");
@@ -130,13 +151,10 @@ static void finish_parts(Convert *convert, ConvertNode *node, ConvertParts *part
 	if (value)
 		convert_put(convert, parts->to, value, &at, NULL);
 	for (size_t i = 0; i < CONVERT_PARTS; i++) {
-		bool alone = parts->parts[i].only_if && parts->parts[0].text &&
-			     !g_str_has_prefix(parts->parts[0].text, parts->parts[i].only_if);
 		if (!parts->parts[i].text)
 			continue;
-		if (alone)
-			convert_key(convert, parts->parts[i].pointer, CONVERT_SAME, NULL,
-				"the instance type has them");
+		if (is_apart(parts, i))
+			note_apart(convert, parts, i);
 		else
 			convert_key(convert, parts->parts[i].pointer,
 				value ? CONVERT_DONE : CONVERT_NONE, parts->to,
@@ -157,6 +175,16 @@ static void note_count(
 		convert_key(convert, pointer, outcome, "nodes", why);
 }
 
+static void note_growth(Convert *convert, const ConvertNode *node, int64_t nodes, int64_t most)
+{
+	g_autofree char *why = g_strdup_printf("a fixed number of nodes: %" PRId64
+					       ", Ray's minimum. Ray would go up to %" PRId64
+					       ": set `nodes` to what you need",
+		nodes, most);
+	const char *at = node->max_at ? node->max_at : node->pointer;
+	convert_key(convert, at, CONVERT_CHANGED, "nodes", why);
+}
+
 static void fixed_nodes(Convert *convert, ConvertNode *node)
 {
 	int64_t most = node->max >= 0		   ? node->max
@@ -164,22 +192,14 @@ static void fixed_nodes(Convert *convert, ConvertNode *node)
 						   : DEFAULT_MAX_WORKERS;
 	const char *place = node->count_at ? node->count_at
 			    : node->min_at ? node->min_at
-			    : node->max_at ? node->max_at
 					   : node->pointer;
 	int64_t nodes = node->count_at ? node->count : node->min;
+	/* before the number, whose key may be the same; also where the limit is Ray's own */
+	if (!node->count_at && most > nodes)
+		note_growth(convert, node, nodes, most);
 	put_nodes(convert, node, json_integer(nodes * node->times), place);
 	note_count(convert, node->min_at, CONVERT_SAME, "only the number of nodes counts");
-	if (node->count_at || most <= nodes) {
-		note_count(convert, node->max_at, CONVERT_SAME, "only the number of nodes counts");
-		return;
-	}
-	g_autofree char *why = g_strdup_printf("the pool has a fixed number of nodes, %" PRId64
-					       " as at the start of Ray, which went up to %" PRId64
-					       "; `nodes` may be any number",
-		nodes, most);
-	/* also where the limit is Ray's own */
-	const char *at = node->max_at ? node->max_at : node->pointer;
-	convert_key(convert, at, CONVERT_CHANGED, "nodes", why);
+	note_count(convert, node->max_at, CONVERT_SAME, "only the number of nodes counts");
 }
 
 static void finish_counts(Convert *convert, ConvertNode *node)
@@ -225,6 +245,8 @@ static void apply_default(Convert *convert, const ConvertDefault *one, const Con
 /* "default/..." of the tables: what Ray or the module's kind of cluster has without a key. */
 static void apply_rule(Convert *convert, const ConvertRule *rule, const ConvertNode *node)
 {
+	if (convert_find(convert, rule->path) != rule || !*rule->to)
+		return;
 	g_auto(GStrv) below = g_strsplit(strchr(rule->to, '.') + 1, ".", -1);
 	g_auto(GStrv) steps = convert_below_node(node, below);
 	g_autofree char *pointer = convert_join(steps),
@@ -253,8 +275,7 @@ static void apply_rules(Convert *convert, const ConvertTable *table, const Conve
 static const char *only_zone(const Convert *convert)
 {
 	const char *zone = NULL;
-	for (guint i = 0; i < convert->nodes->len; i++) {
-		const ConvertNode *node = convert->nodes->pdata[i];
+	rg_ptr_foreach (const ConvertNode, node, convert->nodes) {
 		const json_t *group =
 			json_object_get(convert->spec, node->is_head ? "head" : "pools");
 		const json_t *zones = json_object_get(
@@ -270,8 +291,7 @@ static const char *only_zone(const Convert *convert)
 static void finish_zoned(Convert *convert)
 {
 	const char *zone = convert->zoned->len ? only_zone(convert) : NULL;
-	for (guint i = 0; i < convert->zoned->len; i++) {
-		const char *pointer = convert->zoned->pdata[i];
+	rg_ptr_foreach (const char, pointer, convert->zoned) {
 		const json_t *value = rg_json_at(convert->document->value, pointer);
 		json_t *one = json_is_array(value) && json_array_size(value) == 1
 				      ? json_array_get(value, 0)
@@ -283,15 +303,14 @@ static void finish_zoned(Convert *convert)
 		if (zone && json_is_string(one))
 			convert_put(convert, to, json_incref(one), &at, NULL);
 		else
-			convert_key(convert, pointer, CONVERT_NONE, NULL, why);
+			convert_key(convert, pointer, CONVERT_LOST, NULL, why);
 	}
 }
 
 /* An empty mapping for each node, so that they have the order of the file. */
 static void make_nodes(Convert *convert)
 {
-	for (guint i = 0; i < convert->nodes->len; i++) {
-		const ConvertNode *node = convert->nodes->pdata[i];
+	rg_ptr_foreach (const ConvertNode, node, convert->nodes) {
 		json_t *parent = convert->spec;
 		if (!node->is_head && !json_object_get(parent, "pools"))
 			json_object_set_new(parent, "pools", json_object());

@@ -115,20 +115,15 @@ bool convert_set_steps(Convert *convert, GStrv steps, json_t *value, const char 
 	return true;
 }
 
-/* "node.pods.NODE.*" as steps below the spec or a node. */
+/* "node.labels.*" as steps below the spec or a node. */
 static GStrv steps_of(const char *to, const ConvertAt *at)
 {
 	GStrv steps = g_strsplit(to, ".", -1);
 	for (char **step = steps; *step; step++) {
-		char *name = NULL;
-		if (g_str_equal(*step, "NODE") && at->node)
-			name = g_strdup(at->node->name);
-		else if (g_str_equal(*step, "*"))
-			name = at->name ? g_strdup(at->name) : key_of(at->pointer);
-		if (!name)
+		if (!g_str_equal(*step, "*"))
 			continue;
 		g_free(*step);
-		*step = name;
+		*step = at->name ? g_strdup(at->name) : key_of(at->pointer);
 	}
 	return steps;
 }

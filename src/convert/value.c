@@ -72,6 +72,23 @@ static json_t *split(const json_t *value)
 	return list;
 }
 
+/* A text, or each of a list, as a mapping with this member; NULL: one of them is not a text. */
+static json_t *wrap(const json_t *value, const char *member)
+{
+	json_auto_t *texts = json_is_array(value) ? json_incref(rg_json_unconst(value))
+						  : json_pack("[O]", value);
+	json_t *list = json_array();
+	rg_json_foreach (item, texts) {
+		g_autofree char *text = convert_scalar(item);
+		if (text)
+			json_array_append_new(list, json_pack("{s:s}", member, text));
+	}
+	if (json_array_size(list) == json_array_size(texts))
+		return list;
+	json_decref(list);
+	return NULL;
+}
+
 /* A double-quoted number such as "0.4" as the number. */
 static json_t *number(const char *text)
 {
@@ -103,6 +120,8 @@ static json_t *transform(Convert *convert, const json_t *value, const char *cons
 {
 	if (g_str_equal(words[0], "split"))
 		return split(value);
+	if (g_str_equal(words[0], "as"))
+		return wrap(value, words[1]);
 	if (g_str_equal(words[0], "one"))
 		return json_array_size(value) == 1 ? json_incref(json_array_get(value, 0)) : NULL;
 	if (g_str_equal(words[0], "not"))

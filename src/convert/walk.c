@@ -16,6 +16,12 @@ static bool is_of_another(const Convert *convert, const char *path)
 
 static void unknown(Convert *convert, const ConvertAt *at)
 {
+	if (!convert->own && (g_str_has_prefix(at->path, "provider/") ||
+				     g_str_has_prefix(at->path, "node/node_config"))) {
+		convert_key(convert, at->pointer, CONVERT_NONE, NULL,
+			"raygpu has no module for this provider");
+		return;
+	}
 	if (is_of_another(convert, at->path)) {
 		convert_key(convert, at->pointer, CONVERT_NONE, NULL,
 			"it belongs to another provider of Ray, and has no effect here");
@@ -46,7 +52,7 @@ static void walk_list(Convert *convert, const ConvertAt *at, bool each)
 		g_autofree char *pointer = g_strdup_printf("%s/%zu", at->pointer, i);
 		const ConvertAt item = {pointer, at->path, json_array_get(at->value, i), at->node};
 		if (i > 0 && !each)
-			convert_key(convert, pointer, CONVERT_NONE, NULL,
+			convert_key(convert, pointer, CONVERT_LOST, NULL,
 				"only the first item of this list has a counterpart");
 		else if (json_is_object(item.value))
 			convert_walk(convert, &item, NULL);
@@ -90,11 +96,9 @@ void convert_visit(Convert *convert, const ConvertAt *at)
 
 void convert_walk(Convert *convert, const ConvertAt *at, const char *const *except)
 {
-	const char *name;
-	json_t *member;
 	if (!json_object_size(at->value) && *at->pointer)
 		convert_key(convert, at->pointer, CONVERT_SAME, NULL, "it is empty");
-	json_object_foreach (at->value, name, member) {
+	rg_json_foreach_member (name, member, at->value) {
 		if (except && g_strv_contains(except, name))
 			continue;
 		g_autofree char *pointer = rg_json_pointer_add(at->pointer, name);
@@ -109,19 +113,16 @@ void convert_walk(Convert *convert, const ConvertAt *at, const char *const *exce
 /* Nothing is dropped, even if a reader above forgets it. */
 static void sweep(Convert *convert, json_t *value, const char *pointer)
 {
-	const char *name;
-	json_t *member;
-	size_t i;
 	if (g_hash_table_contains(convert->seen, pointer))
 		return;
 	bool has_members = json_object_size(value) || json_array_size(value);
 	if (!has_members && *pointer)
 		convert_key(convert, pointer, CONVERT_UNKNOWN, NULL, "it was not read");
-	json_object_foreach (value, name, member) {
+	rg_json_foreach_member (name, member, value) {
 		g_autofree char *inner = rg_json_pointer_add(pointer, name);
 		sweep(convert, member, inner);
 	}
-	json_array_foreach (value, i, member) {
+	rg_json_foreach_at (i, member, value) {
 		g_autofree char *inner = g_strdup_printf("%s/%zu", pointer, i);
 		sweep(convert, member, inner);
 	}

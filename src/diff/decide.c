@@ -1,5 +1,4 @@
 #include "diff/internal.h"
-#include <string.h>
 
 /* decide.md, row by row. */
 
@@ -10,26 +9,6 @@ typedef struct {
 	bool drift;	 /* cloud */
 	bool listed;	 /* belongs in RgChange.attrs */
 } Verdict;
-
-static void settle(RgChange *change, RgAction action, RgGrade grade, int row)
-{
-	change->action = action;
-	change->grade = grade;
-	change->row = row;
-}
-
-static void set_note(RgChange *change, const char *note)
-{
-	g_free(change->note);
-	change->note = g_strdup(note);
-}
-
-void change_stop(RgChange *change, RgGrade grade, int row, const char *note)
-{
-	settle(change, RG_ACTION_STOP, grade, row);
-	change->reason = NULL;
-	set_note(change, note);
-}
 
 /* In the form in which it is compared; a new reference, NULL = absent. */
 static json_t *observed_value(const RgChange *change, const Field *field)
@@ -101,13 +80,14 @@ static RgAttrChange *add_attr(RgChange *change, const Field *field, const Verdic
 	const RgAttribute *attribute = field->attribute;
 	bool seen = change->observed && (field->readable || field->pinned);
 	attr->name = attribute->name;
-	attr->force_new = attribute->force_new;
+	attr->force_new = attribute->force_new && verdict->action != RG_ACTION_RECORD;
 	attr->sensitive = attribute->sensitive;
 	attr->spec = verdict->moved;
 	attr->drift = verdict->drift;
+	attr->record = verdict->action == RG_ACTION_RECORD;
 	attr->after_unknown = field->unknown || field->pinned;
 	if (field->pinned)
-		set_note(change, attribute->pinned);
+		change_note(change, attribute->pinned);
 	if (!attribute->sensitive) {
 		attr->recorded = share(field->pinned ? pinned_value(change, field)
 				       : field->was  ? field->was
@@ -148,7 +128,7 @@ static bool spec_moved(Differ *differ, const RgChange *change)
 static bool blocked_by_stray(Differ *differ, RgChange *change)
 {
 	const GPtrArray *strays = g_hash_table_lookup(differ->strays, change->address);
-	if (!strays || strays->len == 0)
+	if (!strays || strays->len == 0 || refreshes(differ))
 		return false;
 	const RgResource *stray = strays->pdata[0];
 	const char *id = stray->id ? stray->id : "?";
@@ -161,6 +141,9 @@ static bool blocked_by_stray(Differ *differ, RgChange *change)
 		"`%s` cannot be created: %s `%s` already has its ownership tags", change->address,
 		stray->kind, id);
 	rg_diag_address(diag, change->address, NULL);
+	g_autofree char *unread = rg_resource_unread(stray, "it");
+	if (stray->presence == RG_UNKNOWN)
+		rg_diag_detail(diag, "%s", unread);
 	rg_diag_hint(diag,
 		"it is not recorded, so it is left unchanged: record it with `raygpu import`, "
 		"remove `%s` manually, or, if it belongs to another state, use that one",
@@ -173,7 +156,8 @@ static bool take_found(Differ *differ, const RgChange *change)
 {
 	const RgKind *kind = rg_schema_kind(differ->schema, change->desired->kind);
 	GPtrArray *strays = g_hash_table_lookup(differ->strays, change->address);
-	if (!kind || !kind->create_finds || !strays || strays->len != 1)
+	if (!kind || !kind->create_finds || !strays || strays->len != 1 ||
+		((const RgResource *)strays->pdata[0])->presence != RG_PRESENT)
 		return false;
 	g_ptr_array_remove_index(strays, 0);
 	return true;
@@ -184,7 +168,8 @@ const RgResource *take_left_behind(Differ *differ, const char *address)
 	const RgDiffOptions *options = differ->options;
 	GPtrArray *strays = g_hash_table_lookup(differ->strays, address);
 	if (!strays || strays->len != 1 ||
-		(options && (options->looking || options->targets || options->excludes)))
+		(options && (options->looking || options->refresh_only || options->targets ||
+				    options->excludes)))
 		return NULL;
 	const RgResource *stray = strays->pdata[0];
 	const RgKind *kind = rg_schema_kind(differ->schema, stray->kind);
@@ -198,22 +183,22 @@ const RgResource *take_left_behind(Differ *differ, const char *address)
 void decide_left_behind(RgChange *change, const RgResource *stray)
 {
 	change->recorded = change->observed = stray;
-	settle(change, RG_ACTION_DELETE, RG_GRADE_RECOVER, RG_ROW_LEFT_BEHIND);
-	set_note(change, "an interrupted run created it, and the spec no longer has it");
+	change_settle(change, RG_ACTION_DELETE, RG_GRADE_RECOVER, RG_ROW_LEFT_BEHIND);
+	change_note(change, "an interrupted run created it, and the spec no longer has it");
 }
 
 /* Rows 1b, 2 and 21. */
 static void decide_new(Differ *differ, RgChange *change)
 {
 	if (take_found(differ, change)) {
-		settle(change, RG_ACTION_CREATE, RG_GRADE_RECOVER, ROW_FOUND);
-		set_note(change, "an interrupted run created it; it is now recorded");
+		change_settle(change, RG_ACTION_CREATE, RG_GRADE_RECOVER, ROW_FOUND);
+		change_note(change, "an interrupted run created it; it is now recorded");
 		list_references(differ, change);
 		return;
 	}
 	if (blocked_by_stray(differ, change))
 		return;
-	settle(change, RG_ACTION_CREATE, RG_GRADE_SAFE, 2);
+	change_settle(change, RG_ACTION_CREATE, RG_GRADE_SAFE, 2);
 	list_references(differ, change);
 }
 
@@ -221,10 +206,13 @@ static void decide_new(Differ *differ, RgChange *change)
 static void decide_pending(Differ *differ, RgChange *change, const RgResource *found)
 {
 	change->replay = true;
+	if (found && found->presence == RG_UNKNOWN)
+		found = NULL;
 	change->observed = found;
 	if (!change->desired) {
-		settle(change, RG_ACTION_DELETE, RG_GRADE_RECOVER, 18);
-		set_note(change, "an interrupted run was creating it; what was created is deleted");
+		change_settle(change, RG_ACTION_DELETE, RG_GRADE_RECOVER, 18);
+		change_note(
+			change, "an interrupted run was creating it; what was created is deleted");
 		return;
 	}
 	if (blocked_by_stray(differ, change)) {
@@ -233,14 +221,15 @@ static void decide_pending(Differ *differ, RgChange *change, const RgResource *f
 	}
 	int row = found ? 16 : 17;
 	if (spec_moved(differ, change)) {
-		settle(change, RG_ACTION_REPLACE, RG_GRADE_RECOVER, row);
-		set_note(change, "an interrupted run was creating it from an older spec; what was "
-				 "created is replaced");
+		change_settle(change, RG_ACTION_REPLACE, RG_GRADE_RECOVER, row);
+		change_note(change,
+			"an interrupted run was creating it from an older spec; what was "
+			"created is replaced");
 	} else {
-		settle(change, RG_ACTION_CREATE, RG_GRADE_RECOVER, row);
-		set_note(change, found ? "an interrupted run created it; it is now recorded"
-				       : "an interrupted run was creating it; its request is "
-					 "repeated with the same token");
+		change_settle(change, RG_ACTION_CREATE, RG_GRADE_RECOVER, row);
+		change_note(change, found ? "an interrupted run created it; it is now recorded"
+					  : "an interrupted run was creating it; its request is "
+					    "repeated with the same token");
 	}
 	list_references(differ, change);
 }
@@ -256,7 +245,7 @@ static void decide_done(Differ *differ, RgChange *change)
 {
 	bool again = change->desired &&
 		     (scope_replaces(differ, change->address) || spec_moved(differ, change));
-	settle(change,
+	change_settle(change,
 		again		  ? RG_ACTION_CREATE
 		: change->desired ? RG_ACTION_NONE
 				  : RG_ACTION_FORGET,
@@ -273,9 +262,9 @@ static void decide_absent(Differ *differ, RgChange *change)
 		return;
 	}
 	change->drifted = true;
-	if (!change->desired) {
-		settle(change, RG_ACTION_FORGET, RG_GRADE_SAFE, 14);
-		set_note(change, "it is already gone from the cloud");
+	if (!change->desired || refreshes(differ)) {
+		change->desired = NULL;
+		change_settle(change, RG_ACTION_FORGET, RG_GRADE_SAFE, 14);
 		return;
 	}
 	if (blocked_by_stray(differ, change))
@@ -283,9 +272,20 @@ static void decide_absent(Differ *differ, RgChange *change)
 	bool moved = spec_moved(differ, change);
 	const RgResource *gone = rg_resource_set_find(differ->observed, change->recorded->address);
 	change->gone_status = gone ? gone->status : NULL;
-	settle(change, RG_ACTION_CREATE, RG_GRADE_DRIFT, moved ? 11 : 7);
-	set_note(change, "it no longer exists; will be recreated");
+	change_settle(change, RG_ACTION_CREATE, RG_GRADE_DRIFT, moved ? 11 : 7);
+	change_note(change, "it no longer exists; will be recreated");
 	list_references(differ, change);
+}
+
+/* Row 15, of one resource alone: the others can be read. */
+static void decide_silent(Differ *differ, RgChange *change, const char *why)
+{
+	if (!is_given_up(differ, change)) {
+		decide_unreachable(differ, change, why);
+	} else if (!blocked_by_stray(differ, change)) {
+		decide_given_up(differ, change, why);
+		list_references(differ, change);
+	}
 }
 
 /* Rows 12 and 13. */
@@ -303,7 +303,7 @@ static void decide_leaving(Differ *differ, RgChange *change)
 			change->drifted = true;
 		}
 	}
-	settle(change, RG_ACTION_DELETE, RG_GRADE_DESTRUCTIVE, change->drifted ? 13 : 12);
+	change_settle(change, RG_ACTION_DELETE, RG_GRADE_DESTRUCTIVE, change->drifted ? 13 : 12);
 	g_autofree char *family =
 		g_strconcat(change->recorded->kind, ".", change->recorded->name, NULL);
 	if (differ->options && differ->options->destroy)
@@ -319,10 +319,10 @@ static void settle_present(RgChange *change, RgAction action, bool moved, bool d
 	change->reason = NULL;
 	switch (action) {
 	case RG_ACTION_NONE:
-		settle(change, action, RG_GRADE_SAFE, 5);
+		change_settle(change, action, RG_GRADE_SAFE, 5);
 		return;
 	case RG_ACTION_RECORD:
-		settle(change, action, RG_GRADE_SAFE, 9);
+		change_settle(change, action, RG_GRADE_SAFE, 9);
 		return;
 	case RG_ACTION_REPLACE:
 		change->reason = "replace_because_cannot_update";
@@ -336,9 +336,9 @@ static void settle_present(RgChange *change, RgAction action, bool moved, bool d
 		break;
 	}
 	if (drift)
-		settle(change, action, RG_GRADE_DRIFT, moved ? 10 : 6);
+		change_settle(change, action, RG_GRADE_DRIFT, moved ? 10 : 6);
 	else
-		settle(change, action,
+		change_settle(change, action,
 			action == RG_ACTION_REPLACE ? RG_GRADE_DESTRUCTIVE : RG_GRADE_SAFE, 8);
 }
 
@@ -395,6 +395,7 @@ static void judge_marks(Differ *differ, RgChange *change, Worst *worst)
 	attr->name = RG_MARKS;
 	attr->spec = verdict.moved;
 	attr->drift = verdict.drift;
+	attr->record = verdict.action == RG_ACTION_RECORD;
 	attr->before = text_or_null(marks_of(change->observed));
 	attr->recorded = text_or_null(marks_of(change->recorded));
 	attr->after = json_string(change->address);
@@ -409,7 +410,7 @@ static void judge_marks(Differ *differ, RgChange *change, Worst *worst)
 /* Row 15. */
 static void decide_unread(Differ *differ, RgChange *change, const char *note)
 {
-	change_stop(change, RG_GRADE_UNKNOWN, 15, note);
+	change_stop(change, RG_GRADE_UNKNOWN, RG_ROW_UNREAD, note);
 	const char *kind = change->recorded->kind;
 	GPtrArray *others = g_hash_table_lookup(differ->unread, kind);
 	if (!others) {
@@ -417,6 +418,20 @@ static void decide_unread(Differ *differ, RgChange *change, const char *note)
 		g_hash_table_insert(differ->unread, (gpointer)(uintptr_t)kind, others);
 	}
 	g_ptr_array_add(others, change);
+}
+
+/* The view may be one from before an update, and a decision to do nothing would rely on it. One
+ * with as many desired values that the record does not have as the update was to change is the
+ * update's own result: nothing of it is still to come. */
+static bool relies_on_doubt(const RgChange *change)
+{
+	const RgResource *observed = change->observed;
+	if (!observed || !observed->doubtful)
+		return false;
+	guint updates = change->recorded->updates;
+	bool is_result = observed->unended && change->action == RG_ACTION_RECORD && updates > 0 &&
+			 change->attrs->len >= updates;
+	return !is_result && severity(change->action) <= severity(RG_ACTION_RECORD);
 }
 
 /* Rows 5, 6, 8, 9, 10: the worst of the attributes. */
@@ -436,13 +451,12 @@ static void decide_present(Differ *differ, RgChange *change)
 	judge_marks(differ, change, &worst);
 	settle_present(change, worst.action, worst.moved, worst.drift);
 	if (worst.action != RG_ACTION_REPLACE && scope_replaces(differ, change->address)) {
-		settle(change, RG_ACTION_REPLACE, RG_GRADE_DESTRUCTIVE, 8);
+		change_settle(change, RG_ACTION_REPLACE, RG_GRADE_DESTRUCTIVE, 8);
 		change->reason = "replace_by_request";
 	}
 	if (change->action == RG_ACTION_REPLACE && blocked_by_stray(differ, change))
 		return;
-	if (change->observed && change->observed->doubtful &&
-		severity(change->action) <= severity(RG_ACTION_RECORD)) {
+	if (relies_on_doubt(change)) {
 		change->drifted = false; /* nor is that known */
 		decide_unread(differ, change,
 			"it was changed a moment ago, and the cloud may still show its former "
@@ -454,17 +468,19 @@ static void decide_present(Differ *differ, RgChange *change)
 static void decide_half_removed(Differ *differ, RgChange *change, RgPresence found)
 {
 	if (!change->desired) {
-		settle(change, found == RG_ABSENT ? RG_ACTION_FORGET : RG_ACTION_DELETE,
+		change_settle(change, found == RG_ABSENT ? RG_ACTION_FORGET : RG_ACTION_DELETE,
 			RG_GRADE_RECOVER, 20);
-		set_note(change, "an interrupted run was deleting it; the deletion is completed");
+		change_note(
+			change, "an interrupted run was deleting it; the deletion is completed");
 		return;
 	}
 	if (blocked_by_stray(differ, change))
 		return;
-	settle(change, found == RG_ABSENT ? RG_ACTION_CREATE : RG_ACTION_REPLACE, RG_GRADE_RECOVER,
-		19);
-	set_note(change, "an interrupted run was deleting it; the deletion is completed, then it "
-			 "is created again");
+	change_settle(change, found == RG_ABSENT ? RG_ACTION_CREATE : RG_ACTION_REPLACE,
+		RG_GRADE_RECOVER, 19);
+	change_note(change,
+		"an interrupted run was deleting it; the deletion is completed, then it "
+		"is created again");
 	if (change->action == RG_ACTION_CREATE)
 		list_references(differ, change);
 }
@@ -505,8 +521,8 @@ void decide(Differ *differ, RgChange *change)
 {
 	const RgResource *recorded = change->recorded;
 	if (differ->left_out && g_hash_table_contains(differ->left_out, change->address)) {
-		settle(change, RG_ACTION_NONE, RG_GRADE_SAFE, RG_ROW_LEFT_OUT);
-		set_note(change, "excluded by --target or --exclude");
+		change_settle(change, RG_ACTION_NONE, RG_GRADE_SAFE, RG_ROW_LEFT_OUT);
+		change_note(change, "excluded by --target or --exclude");
 		if (recorded && recorded->presence == RG_PENDING)
 			change->observed = take_crashed(differ, recorded);
 		else if (recorded)
@@ -527,7 +543,9 @@ void decide(Differ *differ, RgChange *change)
 		return;
 	}
 	RgPresence found = presence(differ, recorded, &change->observed);
-	if (found == RG_UNKNOWN)
+	if (found == RG_UNKNOWN && change->observed && change->observed->status)
+		decide_silent(differ, change, change->observed->status);
+	else if (found == RG_UNKNOWN)
 		decide_unread(differ, change, "it could not be read from the cloud");
 	else if (recorded->leaving)
 		decide_half_removed(differ, change, found);

@@ -87,19 +87,15 @@ static gint compare_strays(gconstpointer a, gconstpointer b)
 static void find_strays(Differ *differ)
 {
 	const GPtrArray *extras = rg_resource_set_extras(differ->observed);
-	GHashTableIter iter;
-	gpointer list;
 	for (guint i = 0; i < extras->len; i++)
 		add_stray(differ, extras->pdata[i]);
-	for (size_t i = 0; i < rg_resource_set_size(differ->observed); i++) {
-		const RgResource *observed = rg_resource_set_get(differ->observed, i);
+	rg_resource_foreach (observed, differ->observed) {
 		const RgResource *recorded =
 			rg_resource_set_find(differ->recorded, observed->address);
 		if (!recorded || recorded->presence == RG_PENDING)
 			add_stray(differ, observed);
 	}
-	g_hash_table_iter_init(&iter, differ->strays);
-	while (g_hash_table_iter_next(&iter, NULL, &list))
+	rg_hash_values (void, list, differ->strays)
 		g_ptr_array_sort(list, compare_strays);
 }
 
@@ -118,8 +114,7 @@ static void differ_init(Differ *differ)
 	differ->unread = g_hash_table_new_full(
 		g_str_hash, g_str_equal, NULL, (GDestroyNotify)g_ptr_array_unref);
 	const RgResource *last = NULL;
-	for (size_t i = 0; i < rg_resource_set_size(differ->desired); i++) {
-		const RgResource *desired = rg_resource_set_get(differ->desired, i);
+	rg_resource_foreach (desired, differ->desired) {
 		if (!last || last->name != desired->name || last->kind != desired->kind)
 			g_hash_table_add(differ->families,
 				g_strconcat(desired->kind, ".", desired->name, NULL));
@@ -132,8 +127,7 @@ static void differ_init(Differ *differ)
 static bool check_kinds(const Differ *differ, const RgResourceSet *set)
 {
 	const char *good = NULL;
-	for (size_t i = 0; i < rg_resource_set_size(set); i++) {
-		const RgResource *resource = rg_resource_set_get(set, i);
+	rg_resource_foreach (resource, set) {
 		if (resource->kind == good)
 			continue;
 		if (!rg_schema_kind(differ->schema, resource->kind)) {
@@ -148,14 +142,18 @@ static bool check_kinds(const Differ *differ, const RgResourceSet *set)
 	return true;
 }
 
+/* Records may refer to what was forgotten since. */
+static bool wants_records(const Differ *differ)
+{
+	return differ->options && (differ->options->looking || differ->options->refresh_only);
+}
+
 /* Desired attributes must be in the schema and refer only to desired resources. */
 static bool check_attributes(const Differ *differ, const RgResource *desired)
 {
 	const RgKind *kind = rg_schema_kind(differ->schema, desired->kind);
 	g_autoptr(GHashTable) refs = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
-	json_t *value;
-	const char *name;
-	json_object_foreach (desired->attrs, name, value) {
+	rg_json_foreach_member (name, value, desired->attrs) {
 		if (!rg_kind_attribute(kind, name)) {
 			rg_diag_address(rg_diags_error(differ->diags, "provider.bad-result",
 						"`%s` has no attribute `%s`", desired->kind, name),
@@ -164,11 +162,8 @@ static bool check_attributes(const Differ *differ, const RgResource *desired)
 		}
 	}
 	rg_expr_refs(desired->attrs, refs);
-	GHashTableIter iter;
-	gpointer address;
-	g_hash_table_iter_init(&iter, refs);
-	while (g_hash_table_iter_next(&iter, &address, NULL)) {
-		if (!rg_resource_set_find(differ->desired, address)) {
+	rg_hash_keys (const char, address, refs) {
+		if (!rg_resource_set_find(differ->desired, address) && !wants_records(differ)) {
 			rg_diag_address(
 				rg_diags_error(differ->diags, "provider.bad-result",
 					"`%s` refers to `%s`, which does not exist in the plan",
@@ -185,8 +180,7 @@ static bool check_sets(const Differ *differ)
 	const json_t *good = NULL;
 	if (!check_kinds(differ, differ->desired) || !check_kinds(differ, differ->recorded))
 		return false;
-	for (size_t i = 0; i < rg_resource_set_size(differ->desired); i++) {
-		const RgResource *desired = rg_resource_set_get(differ->desired, i);
+	rg_resource_foreach (desired, differ->desired) {
 		if (desired->attrs != good && !check_attributes(differ, desired))
 			return false;
 		good = desired->attrs;
@@ -212,6 +206,8 @@ static void add_change(Differ *differ, const char *address)
 	RgChange *change = change_new(differ, (desired ? desired : recorded)->address);
 	change->desired = desired;
 	change->recorded = recorded;
+	const RgKind *kind = rg_schema_kind(differ->schema, (recorded ? recorded : desired)->kind);
+	change->removal = kind ? kind->removal : NULL;
 	decide(differ, change);
 }
 
@@ -235,8 +231,7 @@ static bool decide_all(Differ *differ)
 	g_autoptr(GPtrArray) making = rg_graph_order(differ->desired, differ->diags);
 	/* Removals as a separate set: only dependencies among them order them. */
 	g_autoptr(RgResourceSet) leaving = rg_resource_set_new();
-	for (size_t i = 0; i < rg_resource_set_size(differ->recorded); i++) {
-		const RgResource *recorded = rg_resource_set_get(differ->recorded, i);
+	rg_resource_foreach (recorded, differ->recorded) {
 		if (rg_resource_set_find(differ->desired, recorded->address))
 			continue;
 		RgResource *copy = rg_resource_new(recorded->kind, recorded->name, recorded->index);
@@ -285,14 +280,10 @@ static void report_unread(Differ *differ)
 static void report_strays(Differ *differ)
 {
 	GPtrArray *unmanaged = differ->diff->unmanaged;
-	GHashTableIter iter;
-	gpointer list;
-	g_hash_table_iter_init(&iter, differ->strays);
-	while (g_hash_table_iter_next(&iter, NULL, &list))
+	rg_hash_values (void, list, differ->strays)
 		g_ptr_array_extend(unmanaged, list, NULL, NULL);
 	g_ptr_array_sort(unmanaged, compare_strays);
-	for (guint i = 0; i < unmanaged->len; i++) {
-		const RgResource *stray = unmanaged->pdata[i];
+	rg_ptr_foreach (const RgResource, stray, unmanaged) {
 		/* Already reported, by the error that lists what it blocks. */
 		const GPtrArray *strays =
 			g_hash_table_lookup(differ->strays, stray->address ? stray->address : "");
@@ -311,6 +302,62 @@ static void report_strays(Differ *differ)
 	}
 }
 
+/* Writing a record makes its marks the right ones (after `state mv`, they may be the old ones). */
+static bool must_keep_record(const RgChange *change)
+{
+	return change->recorded->mismarked && change->observed && change->observed->mismarked;
+}
+
+static const char *shown_name(const RgAttrChange *attr)
+{
+	return g_str_equal(attr->name, RG_MARKS) ? "ownership tags" : attr->name;
+}
+
+/* Keeps what only the state has to learn; the names of the rest. */
+static GPtrArray *strip_attributes(RgChange *change)
+{
+	bool all = must_keep_record(change);
+	GPtrArray *names = g_ptr_array_new();
+	for (guint i = change->attrs->len; i > 0; i--) {
+		const RgAttrChange *attr = change->attrs->pdata[i - 1];
+		if (attr->record && !all)
+			continue;
+		if (attr->drift || attr->record || g_str_equal(attr->name, RG_MARKS))
+			g_ptr_array_insert(names, 0, (gpointer)(uintptr_t)shown_name(attr));
+		g_ptr_array_remove_index(change->attrs, i - 1);
+	}
+	return names;
+}
+
+/* decide.md "Attributes", the last paragraph on --refresh-only. */
+static void leave_change(RgChange *change)
+{
+	bool open = change->recorded->presence == RG_PENDING || change->recorded->leaving;
+	g_autoptr(GPtrArray) names = strip_attributes(change);
+	g_ptr_array_add(names, NULL);
+	g_autofree char *joined = g_strjoinv(", ", (GStrv)names->pdata);
+	g_autofree char *note = g_strdup_printf("left to a plan without --refresh-only: %s",
+		open ? "what an interrupted run left open" : joined);
+	change->left = open || *joined;
+	change->replay = false;
+	change->reason = NULL;
+	change_note(change, change->left ? note : NULL);
+	if (change->attrs->len > 0)
+		change_settle(change, RG_ACTION_RECORD, RG_GRADE_SAFE, 9);
+	else
+		change_settle(change, RG_ACTION_NONE, RG_GRADE_SAFE, 5);
+}
+
+/* Nothing but records: what else there is to do is left to the next run. */
+static void leave_cloud(Differ *differ)
+{
+	rg_ptr_foreach (RgChange, change, differ->diff->changes) {
+		if (change->action != RG_ACTION_NONE && change->action != RG_ACTION_RECORD &&
+			change->action != RG_ACTION_FORGET && change->action != RG_ACTION_STOP)
+			leave_change(change);
+	}
+}
+
 RgDiff *rg_diff(const RgSchema *schema, const RgResourceSet *desired, const RgResourceSet *recorded,
 	const RgResourceSet *observed, const RgDiffOptions *options, RgDiags *diags)
 {
@@ -323,6 +370,8 @@ RgDiff *rg_diff(const RgSchema *schema, const RgResourceSet *desired, const RgRe
 	differ_init(&differ);
 	if (!check_sets(&differ) || !scope_find(&differ) || !decide_all(&differ))
 		return NULL;
+	if (refreshes(&differ) && !options->looking)
+		leave_cloud(&differ);
 	report_unread(&differ);
 	report_strays(&differ);
 	scope_guard(&differ);

@@ -32,6 +32,8 @@ typedef enum {
 #define RG_ROW_RELEASED 24
 /* RgChange.row of what --target or --exclude leaves out */
 #define RG_ROW_LEFT_OUT 0
+/* what cannot be read; CREATE: it is forgotten, and another one is created in its place */
+#define RG_ROW_UNREAD 15
 /* what ran once and is gone: not drift */
 #define RG_ROW_DONE 22
 /* what came with another resource, has no record, and is not in the spec: `recorded` is what the
@@ -48,6 +50,7 @@ typedef struct {
 	bool force_new, sensitive;
 	bool drift;	  /* the cloud differs from the record */
 	bool spec;	  /* the spec differs from the record */
+	bool record;	  /* the cloud has the desired value already (row 9) */
 	json_t *recorded; /* as recorded, references resolved where known; NULL = absent */
 } RgAttrChange;
 
@@ -63,14 +66,16 @@ typedef struct {
 	const char *gone_status;
 	GPtrArray *attrs; /* RgAttrChange*, sorted by name. CREATE: only those whose value contains
 			     references; DELETE: only drifted ones (row 13); NONE: empty */
-	const char *reason; /* Terraform's action_reason ("replace_because_cannot_update",
-			     * "delete_because_no_resource_config", "replace_by_request") or NULL */
-	bool drifted;	    /* belongs in resource_drift[] */
-	bool replay;	    /* an open journal row is sent again first (rows 16 to 18) */
-	GPtrArray *after;   /* RgChange* that must be done first, borrowed (decide.md "Order") */
-	char *note;	    /* one line for people, or NULL */
-	const char *origin; /* RELEASE: the entry of the spec that causes it; else NULL */
-	bool keep_marks;    /* RELEASE: the cloud is not called */
+	const char *reason;    /* Terraform's action_reason ("replace_because_cannot_update",
+				* "delete_because_no_resource_config", "replace_by_request") or NULL */
+	bool drifted;	       /* belongs in resource_drift[] */
+	bool replay;	       /* an open journal row is sent again first (rows 16 to 18) */
+	GPtrArray *after;      /* RgChange* that must be done first, borrowed (decide.md "Order") */
+	char *note;	       /* one line for people, or NULL */
+	const char *origin;    /* RELEASE: the entry of the spec that causes it; else NULL */
+	bool keep_marks;       /* RELEASE: the cloud is not called */
+	bool left;	       /* refresh_only: more is to do in the cloud; `note` says what */
+	const json_t *removal; /* of its kind (RgKind) */
 } RgChange;
 
 /* A pool that left the spec and whose resources stay. */
@@ -86,10 +91,11 @@ typedef struct {
 } RgDiff;
 
 typedef struct {
-	bool destroy;  /* desired is treated as empty */
-	bool looking;  /* for drift: what would block a creation is not an error, and an unreadable
-			  resource stops nothing else */
-	GStrv replace; /* addresses to replace by request; NULL = none */
+	bool destroy; /* desired is treated as empty */
+	bool looking; /* for drift: what would block a creation is not an error, and an unreadable
+			 resource stops nothing else */
+	bool refresh_only; /* only records change: they are rewritten or forgotten */
+	GStrv replace;	   /* addresses to replace by request; NULL = none */
 	GStrv targets; /* addresses, or "kind.name" for all indexes; NULL = all. Dependencies of a
 			  target are included */
 	const GPtrArray
@@ -114,6 +120,12 @@ void rg_diff_uses(const RgSchema *schema, const RgResource *record, GHashTable *
 bool rg_change_is_interrupted(const RgChange *change);
 void rg_diff_free(RgDiff *diff);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(RgDiff, rg_diff_free)
+
+/* What is desired without a spec: what is recorded; or, for `refresh_only`, that as the cloud shows
+ * it (NULL: as for rg_diff). */
+RgResourceSet *rg_diff_recorded(const RgResourceSet *recorded);
+RgResourceSet *rg_diff_refreshed(const RgSchema *schema, const RgResourceSet *recorded,
+	const RgResourceSet *observed, const RgDiffOptions *options, RgDiags *diags);
 
 /* NULL only on errors of the sets themselves (a cycle, an unknown kind, an unknown target);
  * conflicts and unknowns are changes with RG_ACTION_STOP and a diagnostic each. */

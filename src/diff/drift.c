@@ -22,6 +22,7 @@ static void item_free(void *data)
 	g_free(item->status);
 	g_free(item->origin);
 	g_free(item->reason);
+	g_free(item->removed);
 	g_ptr_array_unref(item->attrs);
 	g_free(item);
 }
@@ -32,7 +33,10 @@ void rg_drift_free(RgDrift *drift)
 		return;
 	g_free(drift->cluster);
 	g_free(drift->acting);
+	g_free(drift->spec);
 	g_ptr_array_unref(drift->items);
+	json_decref(drift->seen);
+	json_decref(drift->groups);
 	g_free(drift);
 }
 
@@ -45,6 +49,7 @@ static RgDriftItem *item_new(RgDriftType type, const RgResource *resource)
 	item->group = g_strdup(resource->group);
 	item->id = g_strdup(resource->id);
 	item->status = g_strdup(resource->status);
+	item->machine = rg_nodes_are_plain(resource);
 	item->attrs = g_ptr_array_new_with_free_func(attr_free);
 	return item;
 }
@@ -71,8 +76,7 @@ static json_t *shown(const RgResourceSet *recorded, const RgResource *resource, 
 
 static void add_attrs(RgDriftItem *item, const RgChange *change, const RgResourceSet *recorded)
 {
-	for (guint i = 0; i < change->attrs->len; i++) {
-		const RgAttrChange *from = change->attrs->pdata[i];
+	rg_ptr_foreach (const RgAttrChange, from, change->attrs) {
 		if (!from->drift || from->sensitive)
 			continue;
 		RgDriftAttr *attr = g_new0(RgDriftAttr, 1);
@@ -113,6 +117,8 @@ static void add_change(RgDrift *drift, const RgChange *change, const RgResourceS
 		g_free(item->status);
 		item->status = g_strdup(status);
 	}
+	if (missing)
+		item->removed = g_strdup(rg_json_str(change->removal, "done", NULL));
 	item->interrupted = !missing && rg_change_is_interrupted(change);
 	item->origin = g_strdup(change->desired ? change->desired->origin : record->origin);
 	if (!missing)
@@ -151,15 +157,16 @@ RgDrift *rg_drift_new(const RgDiff *diff, const RgResourceSet *recorded, const c
 }
 
 void rg_drift_add_unhealthy(RgDrift *drift, const RgResource *record, const char *reason,
-	RgSource (*source)(const void *data, const char *pointer), const void *source_data)
+	bool strangers, RgSource (*source)(const void *data, const char *pointer),
+	const void *source_data)
 {
-	for (guint i = 0; i < drift->items->len; i++) {
-		const RgDriftItem *other = drift->items->pdata[i];
-		if (g_strcmp0(other->address, record->address) == 0)
+	rg_ptr_foreach (const RgDriftItem, other, drift->items) {
+		if (!strangers && g_strcmp0(other->address, record->address) == 0)
 			return;
 	}
 	RgDriftItem *item = item_new(RG_DRIFT_UNHEALTHY, record);
 	item->reason = g_strdup(reason);
+	item->strangers = strangers;
 	item->origin = g_strdup(record->origin);
 	if (source && item->origin)
 		item->source = source(source_data, item->origin);

@@ -21,12 +21,7 @@ static gboolean equal_key(gconstpointer a, gconstpointer b)
 	return memcmp(a, b, sizeof(FieldsKey)) == 0;
 }
 
-GHashTable *fields_table_new(void)
-{
-	return g_hash_table_new_full(hash_key, equal_key, g_free, fields_free);
-}
-
-void fields_free(gpointer fields)
+static void fields_free(gpointer fields)
 {
 	GArray *array = fields;
 	for (guint i = 0; i < array->len; i++) {
@@ -34,6 +29,11 @@ void fields_free(gpointer fields)
 		json_decref(g_array_index(array, Field, i).was);
 	}
 	g_array_free(array, TRUE);
+}
+
+GHashTable *fields_table_new(void)
+{
+	return g_hash_table_new_full(hash_key, equal_key, g_free, fields_free);
 }
 
 /* What one resolution found. */
@@ -74,9 +74,10 @@ static json_t *recorded_value(Lookup *lookup, const RgResource *recorded, const 
 	return resolve_nested(lookup, json_object_get(recorded->attrs, attr));
 }
 
-static bool is_made_anew(const RgChange *change)
+static bool is_made_anew(const Differ *differ, const char *address)
 {
-	return change &&
+	const RgChange *change = g_hash_table_lookup(differ->changes, address);
+	return change && !refreshes(differ) &&
 	       (change->action == RG_ACTION_CREATE || change->action == RG_ACTION_REPLACE);
 }
 
@@ -98,7 +99,7 @@ static json_t *field_look_up(void *data, const char *address, const char *attr)
 		const json_t *given = desired ? json_object_get(desired->attrs, attr) : NULL;
 		if (given && !json_is_null(given))
 			value = resolve_nested(lookup, given);
-		else if (!is_made_anew(g_hash_table_lookup(differ->changes, address)))
+		else if (!is_made_anew(differ, address))
 			value = recorded_value(lookup, recorded, attr);
 	}
 	if (!value)
@@ -156,7 +157,9 @@ static void fill_field(const Differ *differ, Field *field, bool readable)
 	readable &= !field->opaque;
 	field->readable = readable;
 	field->compare_want = readable && (!desired || field->want);
-	field->compare_was = readable && (!recorded || field->was);
+	/* what the cloud chose while nobody asked for a value was changed by nobody */
+	field->compare_was =
+		readable && (recorded ? field->was != NULL : !field->attribute->computed);
 	field->moved = !rg_attribute_equal(field->attribute, desired, recorded);
 	if (field->want && field->was)
 		field->moved |= !rg_attribute_equal(field->attribute, field->want, field->was) &&
@@ -174,10 +177,7 @@ static gint compare_attributes(gconstpointer a, gconstpointer b)
 static GPtrArray *attributes_by_name(const RgKind *kind)
 {
 	GPtrArray *sorted = g_ptr_array_new();
-	GHashTableIter iter;
-	gpointer attribute;
-	g_hash_table_iter_init(&iter, kind->attributes);
-	while (g_hash_table_iter_next(&iter, NULL, &attribute))
+	rg_hash_values (void, attribute, kind->attributes)
 		g_ptr_array_add(sorted, attribute);
 	g_ptr_array_sort(sorted, compare_attributes);
 	return sorted;
@@ -191,8 +191,7 @@ static GArray *make_fields(
 	bool readable = !g_str_equal(kind_name, RG_SECRET_KIND);
 	g_autoptr(GPtrArray) attributes = attributes_by_name(kind);
 	GArray *fields = g_array_new(FALSE, TRUE, sizeof(Field));
-	for (guint i = 0; i < attributes->len; i++) {
-		const RgAttribute *attribute = attributes->pdata[i];
+	rg_ptr_foreach (const RgAttribute, attribute, attributes) {
 		Field field = {.attribute = attribute,
 			.desired = raw_value(desired, attribute),
 			.recorded = raw_value(recorded, attribute)};

@@ -44,16 +44,30 @@ typedef struct {
 /* Either may be NULL. Borrowed, GArray of Field. Everything that desired attributes refer to must
  * be decided first. */
 const GArray *fields_of(Differ *differ, const RgResource *desired, const RgResource *recorded);
-void fields_free(gpointer fields);
 GHashTable *fields_table_new(void);
+
+/* Only records change. */
+static inline bool refreshes(const Differ *differ)
+{
+	return differ->options && differ->options->refresh_only;
+}
+
+/* change.c */
+void change_settle(RgChange *change, RgAction action, RgGrade grade, int row);
+void change_note(RgChange *change, const char *note);
+void change_stop(RgChange *change, RgGrade grade, int row, const char *note);
 
 /* decide.c: sets action, grade, row and attributes of a change whose dependencies are decided. */
 void decide(Differ *differ, RgChange *change);
-void change_stop(RgChange *change, RgGrade grade, int row, const char *note);
 /* Row 23: such a resource, at an address of its own, is deleted; NULL: it is only reported. It is
  * then not unmanaged. */
 const RgResource *take_left_behind(Differ *differ, const char *address);
 void decide_left_behind(RgChange *change, const RgResource *stray);
+
+/* unreachable.c: row 15 of one alone. Given up: another one is created in its place. */
+bool is_given_up(const Differ *differ, const RgChange *change);
+void decide_given_up(Differ *differ, RgChange *change, const char *why);
+void decide_unreachable(Differ *differ, RgChange *change, const char *why);
 
 /* release.c: which records are forgotten without a removal; decides one of them that the cloud
  * shows. */
@@ -70,5 +84,3 @@ void scope_guard(Differ *differ);
 /* order.c */
 void stops_spread(Differ *differ);
 void order_edges(Differ *differ);
-bool change_makes(const RgChange *change);   /* create, update, replace */
-bool change_removes(const RgChange *change); /* delete, replace */

@@ -2,13 +2,13 @@
 
 /* decide.md "Stops" and "Order". */
 
-bool change_makes(const RgChange *change)
+static bool change_makes(const RgChange *change)
 {
 	return change->action == RG_ACTION_CREATE || change->action == RG_ACTION_UPDATE ||
 	       change->action == RG_ACTION_REPLACE;
 }
 
-bool change_removes(const RgChange *change)
+static bool change_removes(const RgChange *change)
 {
 	return change->action == RG_ACTION_DELETE || change->action == RG_ACTION_REPLACE;
 }
@@ -78,8 +78,7 @@ static GHashTable *reverse_edges(const Differ *differ)
 	GHashTable *reverse = g_hash_table_new_full(
 		g_direct_hash, g_direct_equal, NULL, (GDestroyNotify)g_ptr_array_unref);
 	GPtrArray *changes = differ->diff->changes;
-	for (guint i = 0; i < changes->len; i++) {
-		RgChange *change = changes->pdata[i];
+	rg_ptr_foreach (RgChange, change, changes) {
 		const RgResource *resource = change->desired ? change->desired : change->recorded;
 		each_dependency(differ, change, resource, add_reverse, reverse);
 	}
@@ -90,18 +89,15 @@ void stops_spread(Differ *differ)
 {
 	GPtrArray *changes = differ->diff->changes;
 	g_autoptr(GPtrArray) queue = g_ptr_array_new();
-	for (guint i = 0; i < changes->len; i++) {
-		RgChange *change = changes->pdata[i];
+	rg_ptr_foreach (RgChange, change, changes)
 		if (change->action == RG_ACTION_STOP)
 			g_ptr_array_add(queue, change);
-	}
 	if (queue->len == 0)
 		return;
 	g_autoptr(GHashTable) reverse = reverse_edges(differ);
 	Spread spread = {.differ = differ, .queue = queue};
 	differ->kept = g_hash_table_new(g_direct_hash, g_direct_equal);
-	for (guint i = 0; i < queue->len; i++) {
-		RgChange *stopped = queue->pdata[i];
+	rg_ptr_foreach (RgChange, stopped, queue) {
 		const GPtrArray *dependents = g_hash_table_lookup(reverse, stopped);
 		for (guint d = 0; dependents && d < dependents->len; d++)
 			stop_dependent(differ, dependents->pdata[d], stopped, queue);
@@ -133,8 +129,7 @@ static void wait_for_successor(const Differ *differ, RgChange *change)
 void order_edges(Differ *differ)
 {
 	GPtrArray *changes = differ->diff->changes;
-	for (guint i = 0; i < changes->len; i++) {
-		RgChange *change = changes->pdata[i];
+	rg_ptr_foreach (RgChange, change, changes) {
 		if (change_makes(change))
 			each_dependency(differ, change, change->desired, wait_for_making, NULL);
 		if (change_removes(change) || change->action == RG_ACTION_UPDATE)

@@ -13,6 +13,17 @@ static const RgRelease *release_of(const Differ *differ, const char *pool)
 	return NULL;
 }
 
+/* Also of what the pool alone has without being of its nodes, such as its placement group: a run
+ * that was cut off may have forgotten the nodes already. */
+static const RgRelease *release_of_record(const Differ *differ, const RgResource *record)
+{
+	if (record->group || !record->origin || !g_str_has_prefix(record->origin, "/pools/"))
+		return release_of(differ, record->group);
+	const char *rest = record->origin + strlen("/pools/");
+	g_autofree char *pool = g_strndup(rest, strcspn(rest, "/"));
+	return release_of(differ, pool);
+}
+
 bool release_keeps(const Differ *differ, const RgResource *observed)
 {
 	g_autofree char *kind_name = NULL, *name = NULL;
@@ -28,9 +39,7 @@ bool release_keeps(const Differ *differ, const RgResource *observed)
 void rg_diff_uses(const RgSchema *schema, const RgResource *record, GHashTable *used)
 {
 	const RgKind *kind = rg_schema_kind(schema, record->kind);
-	const char *name;
-	json_t *value;
-	json_object_foreach (record->attrs, name, value) {
+	rg_json_foreach_member (name, value, record->attrs) {
 		const RgAttribute *attribute = kind ? rg_kind_attribute(kind, name) : NULL;
 		if (attribute && !attribute->unreadable)
 			rg_expr_refs(value, used);
@@ -54,22 +63,17 @@ void release_find(Differ *differ)
 {
 	g_autoptr(GPtrArray) queue = g_ptr_array_new();
 	differ->released = g_hash_table_new(g_str_hash, g_str_equal);
-	for (size_t i = 0; i < rg_resource_set_size(differ->recorded); i++) {
-		const RgResource *record = rg_resource_set_get(differ->recorded, i);
-		const RgRelease *release = release_of(differ, record->group);
+	rg_resource_foreach (record, differ->recorded) {
+		const RgRelease *release = release_of_record(differ, record);
 		if (release)
 			release_add(differ, record, release, queue);
 	}
-	for (guint i = 0; i < queue->len; i++) {
-		const RgResource *user = queue->pdata[i];
+	rg_ptr_foreach (const RgResource, user, queue) {
 		const RgRelease *release = g_hash_table_lookup(differ->released, user->address);
 		g_autoptr(GHashTable) used =
 			g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
 		rg_diff_uses(differ->schema, user, used);
-		GHashTableIter iter;
-		gpointer address;
-		g_hash_table_iter_init(&iter, used);
-		while (g_hash_table_iter_next(&iter, &address, NULL)) {
+		rg_hash_keys (const char, address, used) {
 			const RgResource *record = rg_resource_set_find(differ->recorded, address);
 			if (record)
 				release_add(differ, record, release, queue);

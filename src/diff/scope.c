@@ -15,8 +15,7 @@ static void each_resource(
 {
 	for (size_t i = 0; i < rg_resource_set_size(differ->desired); i++)
 		found(rg_resource_set_get(differ->desired, i), data);
-	for (size_t i = 0; i < rg_resource_set_size(differ->recorded); i++) {
-		const RgResource *recorded = rg_resource_set_get(differ->recorded, i);
+	rg_resource_foreach (recorded, differ->recorded) {
 		if (!rg_resource_set_find(differ->desired, recorded->address))
 			found(recorded, data);
 	}
@@ -139,13 +138,9 @@ static void push(const Differ *differ, GHashTable *set, GPtrArray *queue, const 
 static void widen(const Differ *differ, GHashTable *dependents, GHashTable *set, bool exclusion)
 {
 	g_autoptr(GPtrArray) queue = g_ptr_array_new();
-	GHashTableIter iter;
-	gpointer member;
-	g_hash_table_iter_init(&iter, set);
-	while (g_hash_table_iter_next(&iter, &member, NULL))
+	rg_hash_keys (char, member, set)
 		g_ptr_array_add(queue, member);
-	for (guint i = 0; i < queue->len; i++) {
-		const char *address = queue->pdata[i];
+	rg_ptr_foreach (const char, address, queue) {
 		bool wanted = rg_resource_set_find(differ->desired, address) != NULL;
 		if (wanted != exclusion) {
 			g_auto(GStrv) names = rg_resource_dependencies(any_of(differ, address));

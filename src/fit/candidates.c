@@ -20,11 +20,9 @@ static bool is_whole(const RgPool *pool)
 
 static const RgShape *on_demand_of(const RgShape *shape, const RgShape *like)
 {
-	for (guint i = 0; i < shape->variants->len; i++) {
-		const RgShape *variant = shape->variants->pdata[i];
+	rg_ptr_foreach (const RgShape, variant, shape->variants)
 		if (variant->type == like->type && !variant->is_spot)
 			return variant;
-	}
 	return NULL;
 }
 
@@ -109,7 +107,7 @@ static void add_variant(const Pool *pool, const RgShape *as, unsigned made)
 	}
 }
 
-static gint by_rank(gconstpointer a, gconstpointer b)
+static gint by_variant_rank(gconstpointer a, gconstpointer b)
 {
 	const RgShape *const *left = a, *const *right = b;
 	return (*left)->rank < (*right)->rank ? -1 : (*left)->rank > (*right)->rank;
@@ -117,9 +115,7 @@ static gint by_rank(gconstpointer a, gconstpointer b)
 
 static const char *home_of(const RgCandidatesInput *input)
 {
-	size_t i;
-	const json_t *node;
-	json_array_foreach (json_object_get(input->fitted, "nodes"), i, node)
+	rg_json_foreach (node, json_object_get(input->fitted, "nodes"))
 		if (g_str_equal(rg_json_str(node, "role", ""), "head"))
 			return rg_json_str(json_object_get(node, "offer"), "zone", NULL);
 	return NULL;
@@ -136,7 +132,7 @@ static json_t *pool_json(const RgCandidatesInput *input, const RgShape *shape, u
 	g_autoptr(GPtrArray) order = g_ptr_array_new();
 	g_ptr_array_add(order, (void *)(uintptr_t)shape);
 	g_ptr_array_extend(order, shape->variants, NULL, NULL);
-	g_ptr_array_sort(order, by_rank);
+	g_ptr_array_sort(order, by_variant_rank);
 	for (guint i = 0; i < order->len; i++)
 		add_variant(&pool, order->pdata[i], made);
 	return json_pack("{s:s, s:i, s:b, s:o, s:o}", "pool", shape->pool->name, "floor",
@@ -147,8 +143,7 @@ static json_t *pool_json(const RgCandidatesInput *input, const RgShape *shape, u
 json_t *rg_fit_candidates(const RgCandidatesInput *input)
 {
 	json_t *pools = json_array();
-	for (guint i = 0; i < input->shapes->shapes->len; i++) {
-		RgShape *shape = input->shapes->shapes->pdata[i];
+	rg_ptr_foreach (RgShape, shape, input->shapes->shapes) {
 		int64_t made = rg_json_int(input->made, shape->pool->name, 0);
 		if (made <= 0 || shape->pool->is_elastic)
 			continue;

@@ -57,9 +57,28 @@ static bool check_market(const Choice *choice, const RgInstanceType *type)
 	return false;
 }
 
+/* What depends on the figures of the type is checked when the cloud has been asked. */
+static void defer(const Choice *choice)
+{
+	const RgCluster *cluster = choice->cluster;
+	const RgPool *pool = choice->shape->pool;
+	RgDiag *diag = rg_diags_warning(choice->diags, "catalog.unlisted-type",
+		"\"%s\" is not in the catalog of %s %ss: the cloud will be asked at plan time",
+		pool->instance_type, cluster->provider.name,
+		rg_catalog_words(choice->shapes->catalog)->instance_type);
+	rg_diag_at(diag, pool->shape_source);
+	rg_diag_detail(diag, "policies, workloads and images are checked then");
+	rg_catalog_hint_type(choice->shapes->catalog, pool->instance_type, diag);
+}
+
 static const RgInstanceType *named_type(const Choice *choice)
 {
 	const RgPool *pool = choice->shape->pool;
+	if (choice->shapes->types_later &&
+		rg_catalog_may_ask(choice->shapes->catalog, pool->instance_type)) {
+		defer(choice);
+		return NULL;
+	}
 	const RgInstanceType *type = rg_catalog_get_type(
 		choice->shapes->catalog, pool->instance_type, pool->shape_source, choice->diags);
 	if (!type || !check_type(choice, type))
@@ -76,6 +95,11 @@ static const RgInstanceType *named_type(const Choice *choice)
 	rg_diag_at(diag, pool->shape_source);
 	rg_diag_hint(diag, "choose another type, or lower the pool's `network` requirement");
 	return NULL;
+}
+
+bool rg_fit_lacks(const RgShapes *shapes, const RgPool *pool, const RgInstanceType *type)
+{
+	return rg_json_has_text(json_object_get(shapes->lacking, pool->name), type->name);
 }
 
 /* ---- pinned */
@@ -98,7 +122,8 @@ static const RgInstanceType *pinned_type(const Choice *choice, const char **reas
 		const char *name = rg_json_str(shape->nodes[i].pin, "instance_type", NULL);
 		const RgInstanceType *type =
 			name ? rg_catalog_find_type(choice->shapes->catalog, name) : NULL;
-		if (!name || name == lost || !is_of_market(shape, i, shape->nodes[i].pin))
+		if (!name || name == lost || !is_of_market(shape, i, shape->nodes[i].pin) ||
+			(type && rg_fit_lacks(choice->shapes, shape->pool, type)))
 			continue;
 		g_autofree char *why =
 			type ? rg_offers_judge(&choice->wish,
@@ -206,7 +231,7 @@ static const char *rank_word(const Choice *choice, const RgMerit *best, bool pri
 				      : "best balance of carbon and prices elsewhere";
 }
 
-static char *reason_of(const Choice *choice, const GPtrArray *offers)
+static char *choice_reason(const Choice *choice, const GPtrArray *offers)
 {
 	const RgOffer *best = offers->pdata[0];
 	guint n = 0, priced = 0;
@@ -239,14 +264,31 @@ static char *reason_of(const Choice *choice, const GPtrArray *offers)
 		"%s of %u %s; %u of them without a known price", word, n, what, n - priced);
 }
 
+/* "a, b": those of which too few are free; NULL: there are none. */
+static char *drop_lacking(const Choice *choice, GPtrArray *offers)
+{
+	GString *names = NULL;
+	for (guint i = 0; i < offers->len;) {
+		const RgInstanceType *type = ((RgOffer *)offers->pdata[i])->type;
+		if (!rg_fit_lacks(choice->shapes, choice->shape->pool, type)) {
+			i++;
+			continue;
+		}
+		if (!names)
+			names = g_string_new(NULL);
+		g_string_append_printf(names, "%s%s", names->len ? ", " : "", type->name);
+		g_ptr_array_remove_index(offers, i);
+	}
+	return names ? g_string_free(names, FALSE) : NULL;
+}
+
 static const RgInstanceType *best_type(const Choice *choice, char **reason, unsigned *preference)
 {
 	RgPlace place = {choice->cluster->provider.name, choice->shapes->catalog,
 		choice->cluster->provider.region};
 	const GPtrArray *asked = choice->shape->pool->accelerators;
 	bool good = true;
-	for (guint i = 0; i < asked->len; i++) {
-		const RgAccelerator *accelerator = asked->pdata[i];
+	rg_ptr_foreach (const RgAccelerator, accelerator, asked) {
 		for (size_t n = 0; accelerator->names && accelerator->names[n]; n++)
 			good &= rg_catalog_check_accelerator(choice->shapes->catalog,
 				accelerator->names[n], accelerator->source, choice->diags);
@@ -254,11 +296,14 @@ static const RgInstanceType *best_type(const Choice *choice, char **reason, unsi
 	if (!good)
 		return NULL;
 	g_autoptr(GPtrArray) offers = rg_offers_find(&choice->wish, &place, 1);
+	g_autofree char *lacking = drop_lacking(choice, offers);
 	if (offers->len == 0) {
 		report_none(choice, &place);
 		return NULL;
 	}
-	*reason = reason_of(choice, offers);
+	g_autofree char *first = choice_reason(choice, offers);
+	*reason = lacking ? g_strdup_printf("%s; too few free of %s", first, lacking)
+			  : g_steal_pointer(&first);
 	const RgOffer *best = offers->pdata[0];
 	*preference = best->preference;
 	return best->type;
@@ -317,10 +362,19 @@ bool rg_fit_choose_type(RgShapes *shapes, const RgCluster *cluster, RgShape *sha
 bool rg_fit_keeps_type(const RgShapes *shapes, const RgCluster *cluster, const RgShape *shape,
 	const RgInstanceType *type)
 {
-	if (type == shape->type || !shape->pool->accelerators || shapes->reoptimize)
+	/* a type of which none is free is not the best one for new nodes, but those that have it
+	 * stay */
+	bool best = shapes->reoptimize && !rg_fit_lacks(shapes, shape->pool, type);
+	if (type == shape->type || !shape->pool->accelerators || best)
 		return type == shape->type;
 	RgWish wish = rg_wish_of_pool(cluster, shape->pool, shapes->carbon);
 	g_autofree char *why =
 		rg_offers_judge(&wish, rg_catalog_get_gpus(shapes->catalog), type).why;
 	return !why;
+}
+
+bool rg_fit_admits_market(const RgPool *pool, unsigned index, bool is_spot)
+{
+	bool first = rg_pool_is_spot(pool, index);
+	return is_spot == first || (first && pool->market.falls_back);
 }

@@ -3,14 +3,13 @@
 #include <string.h>
 #include "base/version.h"
 
-static void check_labels(const RgCompatCheck *check)
+static void check_node_labels(const RgCompatCheck *check)
 {
 	const RgCluster *cluster = check->cluster;
 	if (rg_compat_has_option(check->compat, "node", "labels", cluster->ray.version))
 		return;
 	const char *from = rg_compat_option_from(check->compat, "node", "labels");
-	for (guint i = 0; i < cluster->pools->len; i++) {
-		const RgPool *pool = cluster->pools->pdata[i];
+	rg_ptr_foreach (const RgPool, pool, cluster->pools) {
 		if (json_object_size(pool->labels) == 0)
 			continue;
 		g_autofree char *pointer = rg_json_pointer_add(pool->origin, "labels");
@@ -124,20 +123,31 @@ static const char *find_driver(const RgCompatCheck *check, const RgShape *shape)
 	return shape->pool->driver ? shape->pool->driver : rg_json_str(driver, "version", NULL);
 }
 
+/* What the spec's name of the image says about its kernel modules. */
+static const char *modules_of_name(const RgCompatCheck *check, const RgShape *shape)
+{
+	rg_json_foreach (form, json_object_get(check->image_rules, "modules")) {
+		if (shape->pool->image && g_regex_match_simple(rg_json_str(form, "pattern", "^$"),
+						  shape->pool->image, G_REGEX_DOLLAR_ENDONLY, 0))
+			return rg_json_str(form, "modules", "");
+	}
+	return "";
+}
+
 static void check_modules(const RgCompatCheck *check, const RgShape *shape)
 {
 	const json_t *image = node_image_of(check, shape),
 		     *driver = json_object_get(image, "driver");
-	const char *modules = rg_json_str(driver, "modules", "");
-	const char *name = rg_json_str(image, "name", rg_json_str(image, "id", ""));
+	const char *modules = rg_json_str(driver, "modules", modules_of_name(check, shape));
+	const char *name = rg_json_str(image, "name", rg_json_str(image, "id", shape->image_key));
 	const char *gpu = shape->type->gpu->name;
 	if (g_str_equal(modules, "open") && !rg_fit_takes_open_driver(shape->type)) {
 		RgDiag *diag = pool_error(check, shape, "compat.open-driver",
 			g_strdup_printf("image \"%s\" has NVIDIA's open kernel modules, which do "
 					"not support the %s",
 				name, gpu));
-		rg_diag_hint(diag, "they support Turing and later; remove `image`, or use one with "
-				   "the proprietary modules");
+		rg_diag_hint(diag, "they support Turing and later; use an image with the "
+				   "proprietary modules");
 	} else if (g_str_equal(modules, "proprietary") && rg_fit_needs_open_driver(shape->type)) {
 		RgDiag *diag = pool_error(check, shape, "compat.proprietary-driver",
 			g_strdup_printf("image \"%s\" has NVIDIA's proprietary kernel modules, "
@@ -262,7 +272,7 @@ static void check_all(const RgCompatCheck *check, const RgShapes *shapes)
 	rg_compat_check_ray(check);
 	if (has_gpus(shapes))
 		rg_compat_check_cpu_image(check);
-	check_labels(check);
+	check_node_labels(check);
 	for (guint i = 0; i < shapes->shapes->len; i++)
 		check_shape(check, shapes->shapes->pdata[i]);
 	rg_compat_check_rdma(check, shapes);
@@ -276,6 +286,7 @@ static bool run_checks(const RgCluster *cluster, const RgShapes *shapes, const R
 		.compat = shapes->compat,
 		.ray = rg_compat_ray(shapes->compat, cluster->ray.version),
 		.facts = facts,
+		.image_rules = shapes->image,
 		.diags = found};
 	rg_compat_image_open(&check.image, check.compat, cluster->ray.image, cluster->ray.version);
 	if (only)

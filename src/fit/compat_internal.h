@@ -20,6 +20,7 @@ typedef struct {
 	const RgRayRelease *ray; /* NULL: not in the table */
 	RgCompatImage image;	 /* the cluster's */
 	const json_t *facts;
+	const json_t *image_rules; /* of the provider's schema.json; NULL: none */
 	RgDiags *diags;
 } RgCompatCheck;
 

@@ -3,7 +3,7 @@
 #include "fit/internal.h"
 
 /* Of the node of that index, which the pool would have: as remembered, else as today. */
-static int64_t price_of(const RgShapes *shapes, const RgShape *shape, unsigned index)
+static int64_t node_price(const RgShapes *shapes, const RgShape *shape, unsigned index)
 {
 	const json_t *pin = index < rg_fit_wanted(shape->pool) ? shape->nodes[index].pin : NULL;
 	const json_t *pinned = json_object_get(pin, "price_microusd_hour");
@@ -20,7 +20,7 @@ static RgDisabledSum sum_of(const RgShapes *shapes, const RgShape *shape, unsign
 {
 	RgDisabledSum sum = {.nodes = nodes, .gpus = nodes * shape->type->gpus};
 	for (unsigned i = 0; i < nodes; i++) {
-		int64_t price = price_of(shapes, shape, i);
+		int64_t price = node_price(shapes, shape, i);
 		if (price == RG_MONEY_UNKNOWN)
 			sum.unpriced++;
 		else
@@ -29,7 +29,7 @@ static RgDisabledSum sum_of(const RgShapes *shapes, const RgShape *shape, unsign
 	return sum;
 }
 
-static const RgShape *shape_of(const RgShapes *shapes, const RgPool *pool)
+static const RgShape *pool_shape(const RgShapes *shapes, const RgPool *pool)
 {
 	guint i = 0;
 	while (((RgShape *)shapes->shapes->pdata[i])->pool != pool)
@@ -39,7 +39,7 @@ static const RgShape *shape_of(const RgShapes *shapes, const RgPool *pool)
 
 char *rg_fit_again(const RgShapes *shapes, const RgPool *pool)
 {
-	const RgShape *shape = shape_of(shapes, pool);
+	const RgShape *shape = pool_shape(shapes, pool);
 	g_autoptr(GPtrArray) places = g_ptr_array_new_with_free_func(g_free);
 	unsigned n = 0;
 	for (unsigned i = 0; i < rg_fit_count(pool); i++) {
@@ -64,7 +64,7 @@ char *rg_fit_again(const RgShapes *shapes, const RgPool *pool)
 
 RgDisabled rg_fit_disabled(const RgShapes *shapes, const RgPool *pool)
 {
-	const RgShape *shape = shape_of(shapes, pool);
+	const RgShape *shape = pool_shape(shapes, pool);
 	return (RgDisabled){.instance_type = shape->type->name,
 		.accelerator = shape->type->gpu ? shape->type->gpu->ray_type : NULL,
 		.market = rg_fit_market_word(shape),

@@ -8,29 +8,50 @@ static json_t *newer(const json_t *facts, const json_t *known, const char *secti
 	return value ? value : json_object_get(json_object_get(known, section), key);
 }
 
-static void take_shape(const RgShape *shape, const json_t *facts, const json_t *known,
-	json_t *images, json_t *offerings)
+/* How many are free, of the same answer as where the type is offered; NULL: it has no limit. */
+static json_t *stock_of(const json_t *facts, const json_t *known, const char *type)
+{
+	bool asked = json_object_get(json_object_get(facts, "offerings"), type) != NULL;
+	return json_object_get(json_object_get(asked ? facts : known, "stock"), type);
+}
+
+/* What the merged facts are made of. */
+typedef struct {
+	const json_t *facts, *known, *described;
+	json_t *images, *offerings, *stock, *types;
+} Merge;
+
+static void take_shape(const Merge *merge, const RgShape *shape)
 {
 	const char *type = shape->type->name;
-	json_t *image = newer(facts, known, "images", shape->image_key);
-	json_t *zones = newer(facts, known, "offerings", type);
+	json_t *image = newer(merge->facts, merge->known, "images", shape->image_key);
+	json_t *zones = newer(merge->facts, merge->known, "offerings", type);
 	if (image)
-		json_object_set(images, shape->image_key, image);
+		json_object_set(merge->images, shape->image_key, image);
 	if (zones)
-		json_object_set(offerings, type, zones);
+		json_object_set(merge->offerings, type, zones);
+	json_t *free = stock_of(merge->facts, merge->known, type);
+	if (free)
+		json_object_set(merge->stock, type, free);
+	if (shape->type->described)
+		json_object_set(merge->types, type, json_object_get(merge->described, type));
 }
 
 json_t *rg_fit_merge_facts(const RgShapes *shapes, const json_t *facts, const json_t *pins)
 {
 	const json_t *known = json_object_get(pins, "facts");
-	json_auto_t *images = json_object(), *offerings = json_object();
-	for (guint i = 0; i < shapes->shapes->len; i++) {
-		const RgShape *shape = shapes->shapes->pdata[i];
-		take_shape(shape, facts, known, images, offerings);
+	json_auto_t *images = json_object(), *offerings = json_object(), *stock = json_object();
+	json_auto_t *types = json_object();
+	const Merge merge = {
+		facts, known, json_object_get(pins, "types"), images, offerings, stock, types};
+	rg_ptr_foreach (const RgShape, shape, shapes->shapes) {
+		take_shape(&merge, shape);
 		for (guint k = 0; k < shape->variants->len; k++)
-			take_shape(shape->variants->pdata[k], facts, known, images, offerings);
+			take_shape(&merge, shape->variants->pdata[k]);
 	}
 	json_t *merged = json_pack("{s:O, s:O}", "images", images, "offerings", offerings);
+	if (json_object_size(stock))
+		json_object_set(merged, "stock", stock);
 	/* Zones and the module's own document: from the reply, with the settings that it answers,
 	 * or as known before. */
 	static const char *const members[] = {"zones", "zone_ids", "module"};
@@ -41,6 +62,8 @@ json_t *rg_fit_merge_facts(const RgShapes *shapes, const json_t *facts, const js
 		if (value)
 			json_object_set(merged, members[i], value);
 	}
+	if (json_object_size(types))
+		json_object_set(merged, "types", types);
 	if (json_object_size(shapes->reservations))
 		json_object_set(merged, "reservations", shapes->reservations);
 	if (shapes->settings)

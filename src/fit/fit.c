@@ -8,6 +8,7 @@ typedef struct {
 	const RgShapes *shapes;
 	json_t *facts;
 	RgDiags *diags;
+	const json_t *suits; /* RgStock.suits */
 } Fit;
 
 static const char *place_of(const RgCluster *cluster)
@@ -84,24 +85,22 @@ static bool choose_zones(const Fit *fit, const char **chosen)
 
 static RgFitGroup *find_group(const GPtrArray *groups, const RgFitGroup *like)
 {
-	for (guint i = 0; i < groups->len; i++) {
-		RgFitGroup *group = groups->pdata[i];
+	rg_ptr_foreach (RgFitGroup, group, groups)
 		if (group->as == like->as && group->price == like->price &&
 			g_strcmp0(group->zone, like->zone) == 0 &&
 			g_str_equal(group->image_id, like->image_id) &&
 			g_strcmp0(group->price_date, like->price_date) == 0 &&
 			g_strcmp0(group->price_quality, like->price_quality) == 0)
 			return group;
-	}
 	return NULL;
 }
 
-static GPtrArray *make_groups(const Fit *fit, const RgShape *shape, const char *chosen)
+static GPtrArray *make_groups(const Fit *fit, const RgShape *shape, const char *const *zones)
 {
 	GPtrArray *groups = g_ptr_array_new_with_free_func(free_group);
 	for (unsigned i = 0; i < rg_fit_count(shape->pool); i++) {
 		RgFitGroup like = {0};
-		like.zone = zone_of(fit, shape, &shape->nodes[i], chosen);
+		like.zone = zones[i];
 		like.as = shape->nodes[i].as;
 		like.image_id = shape->nodes[i].image_id ? shape->nodes[i].image_id
 							 : rg_fit_image_of(fit->facts, like.as);
@@ -131,12 +130,12 @@ static void warn_above_limit(const Fit *fit, const RgShape *shape, const RgFitGr
 	rg_diag_hint(diag, "raise max_price, or remove it to pay up to the on-demand price");
 }
 
-static void add_nodes(const Fit *fit, const RgShape *shape, const char *chosen, json_t *nodes)
+static void add_shape_nodes(
+	const Fit *fit, const RgShape *shape, const char *const *zones, json_t *nodes)
 {
-	g_autoptr(GPtrArray) groups = make_groups(fit, shape, chosen);
+	g_autoptr(GPtrArray) groups = make_groups(fit, shape, zones);
 	const RgFitGroup *dear = NULL, *unpriced = NULL;
-	for (guint i = 0; i < groups->len; i++) {
-		const RgFitGroup *group = groups->pdata[i];
+	rg_ptr_foreach (const RgFitGroup, group, groups) {
 		json_array_append_new(nodes, rg_fit_node(fit->cluster, fit->facts, group));
 		if (group->price == RG_MONEY_UNKNOWN)
 			unpriced = group;
@@ -157,7 +156,7 @@ static void add_nodes(const Fit *fit, const RgShape *shape, const char *chosen, 
 	}
 }
 
-static bool check_images(const Fit *fit, const RgShape *shape)
+static bool check_node_images(const Fit *fit, const RgShape *shape)
 {
 	const RgShape *last = NULL;
 	bool good = true;
@@ -172,12 +171,20 @@ static bool check_images(const Fit *fit, const RgShape *shape)
 /* The head runs the autoscaler while it has nothing to scale: it would restart otherwise. */
 static bool has_disabled_range(const RgCluster *cluster)
 {
-	for (guint i = 0; i < cluster->pools->len; i++) {
-		const RgPool *pool = cluster->pools->pdata[i];
+	rg_ptr_foreach (const RgPool, pool, cluster->pools)
 		if (pool->is_elastic && pool->is_disabled)
 			return true;
-	}
 	return false;
+}
+
+/* Their names, which a module may know from other settings; NULL: there are none. */
+static json_t *disabled_pools(const RgCluster *cluster)
+{
+	json_auto_t *names = json_array();
+	rg_ptr_foreach (const RgPool, pool, cluster->pools)
+		if (pool->is_disabled)
+			json_array_append_new(names, json_string(pool->name));
+	return json_array_size(names) ? g_steal_pointer(&names) : NULL;
 }
 
 static json_t *document(const Fit *fit, const char *lineage, json_t *nodes)
@@ -196,20 +203,38 @@ static json_t *document(const Fit *fit, const char *lineage, json_t *nodes)
 			json_pack("{s:s, s:s}", "username", cluster->ray.registry_user,
 				"password_secret", cluster->ray.registry_secret));
 	json_t *elastic = has_disabled_range(cluster) ? json_true() : NULL;
-	return json_pack("{s:i, s:s, s:s?, s:o, s:o, s:O, s:o, s:O, s:O*, s:o*}", "format", 1,
+	return json_pack("{s:i, s:s, s:s?, s:o, s:o, s:O, s:o, s:O, s:O*, s:o*, s:o*}", "format", 1,
 		"cluster", cluster->name, "lineage", lineage, "scope", scope, "labels", labels,
 		"facts", fit->facts, "ray", ray, "nodes", nodes, "jobs", cluster->jobs, "elastic",
-		elastic);
+		elastic, "disabled", disabled_pools(cluster));
+}
+
+/* The zone of each node of each shape; false if there is none for one. Free the arrays. */
+static bool place_nodes(const Fit *fit, const char ***zones, json_t *lacking)
+{
+	const GPtrArray *all = fit->shapes->shapes;
+	g_autofree const char **chosen = g_new0(const char *, all->len);
+	if (!choose_zones(fit, chosen))
+		return false;
+	for (guint i = 0; i < all->len; i++) {
+		const RgShape *shape = all->pdata[i];
+		unsigned n = rg_fit_count(shape->pool);
+		zones[i] = g_new0(const char *, n + 1);
+		for (unsigned k = 0; k < n; k++)
+			zones[i][k] = zone_of(fit, shape, &shape->nodes[k], chosen[i]);
+	}
+	json_auto_t *taken = json_object();
+	RgStock stock = {fit->shapes, fit->facts, taken, lacking, fit->suits};
+	return rg_fit_take_stock(&stock, zones, fit->diags);
 }
 
 json_t *rg_fit(const RgCluster *cluster, const RgShapes *shapes, const json_t *facts,
-	const json_t *pins, const char *lineage, RgDiags *diags)
+	const json_t *pins, const char *lineage, json_t *lacking, RgDiags *diags)
 {
 	json_auto_t *merged = rg_fit_merge_facts(shapes, facts, pins);
 	json_auto_t *nodes = json_array();
-	Fit fit = {cluster, shapes, merged, diags};
+	Fit fit = {cluster, shapes, merged, diags, json_object_get(facts, "pool_stock")};
 	const GPtrArray *all = shapes->shapes;
-	g_autofree const char **chosen = g_new0(const char *, all->len);
 	if (!json_is_array(json_object_get(merged, "zones"))) {
 		RgDiag *diag = rg_diags_error(diags, "fit.bad-facts",
 			"the provider did not report which zones can be used");
@@ -217,14 +242,14 @@ json_t *rg_fit(const RgCluster *cluster, const RgShapes *shapes, const json_t *f
 		return NULL;
 	}
 	bool good = true;
+	rg_ptr_foreach (const RgShape, shape, all)
+		good &= check_node_images(&fit, shape);
+	g_autofree const char ***zones = g_new0(const char **, all->len);
+	good = place_nodes(&fit, zones, lacking) && good;
 	for (guint i = 0; i < all->len; i++) {
-		const RgShape *shape = all->pdata[i];
-		good &= check_images(&fit, shape);
+		if (good)
+			add_shape_nodes(&fit, all->pdata[i], zones[i], nodes);
+		g_free(zones[i]);
 	}
-	good &= choose_zones(&fit, chosen);
-	if (!good)
-		return NULL;
-	for (guint i = 0; i < all->len; i++)
-		add_nodes(&fit, all->pdata[i], chosen[i], nodes);
-	return document(&fit, lineage, nodes);
+	return good ? document(&fit, lineage, nodes) : NULL;
 }

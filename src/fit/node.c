@@ -62,9 +62,13 @@ void rg_fit_set_price(
 			0;
 	bool stays = node && node->same_type && same_market && node->zone && node->image_id;
 	const json_t *pinned = json_object_get(pin, "price_microusd_hour");
+	const RgPrice *price =
+		shape->is_spot ? rg_fit_spot_price(shape->type, cluster->provider.region,
+					 zone_id(facts, group->zone))
+			       : rg_catalog_find_price(shape->type, cluster->provider.region);
 	group->price = RG_MONEY_UNKNOWN;
 	group->reason = shape->reason;
-	if (stays && pinned) {
+	if (stays && pinned && !(price && price->is_current)) {
 		if (json_is_integer(pinned))
 			group->price = json_integer_value(pinned);
 		group->price_date = rg_json_str(pin, "price_date", NULL);
@@ -76,10 +80,6 @@ void rg_fit_set_price(
 		group->price = 0;
 		return;
 	}
-	const RgPrice *price =
-		shape->is_spot ? rg_fit_spot_price(shape->type, cluster->provider.region,
-					 zone_id(facts, group->zone))
-			       : rg_catalog_find_price(shape->type, cluster->provider.region);
 	if (price) {
 		group->price = price->microusd_hour;
 		group->price_date = price->date;
@@ -188,13 +188,16 @@ json_t *rg_fit_node(const RgCluster *cluster, const json_t *facts, const RgFitGr
 		group->image_id, "root_device", root);
 	bool numbered = !pool->is_head && !pool->is_elastic;
 	json_t *document = json_pack(
-		"{s:s, s:s, s:s, s:o, s:o, s:o, s:o, s:o*, s:o, s:o, s:o, s:o*, s:o*, s:O*}",
+		"{s:s, s:s, s:s, s:o, s:o, s:o, s:o, s:o*, s:o, s:o, s:o, s:o*, s:o*, s:O*, s:O*}",
 		"pool", pool->name, "role", pool->is_head ? "head" : "worker", "origin",
 		pool->origin, "indexes", numbered ? json_incref(group->indexes) : json_null(),
 		"offer", offer_json(group), "image", image, "disk", disk_json(facts, shape),
 		"network", network, "labels", rg_fit_labels(cluster, shape, group->zone),
 		"resources", rg_fit_resources(shape), "env", env, "share", rg_fit_share_json(shape),
-		"health", health_json(pool, shape->type), "prepare", pool->prepare);
+		"health", health_json(pool, shape->type), "prepare", pool->prepare, "config",
+		shape->config);
+	if (pool->num_cpus >= 0)
+		json_object_set_new(document, "num_cpus", json_integer(pool->num_cpus));
 	if (pool->gang)
 		json_object_set_new(document, "gang", json_true());
 	if (pool->max_unavailable > 1 || pool->max_surge)

@@ -1,5 +1,6 @@
 #include "fit/offers.h"
 #include <string.h>
+#include "base/price.h"
 #include "fit/internal.h"
 
 /* Shared by all steps of one search. */
@@ -18,7 +19,7 @@ static void free_offer(void *data)
 }
 
 /* Tables may have prices of types that are not sold that way. */
-static const RgPrice *price_of(const RgInstanceType *type, const char *region, RgPriceKind kind)
+static const RgPrice *type_price(const RgInstanceType *type, const char *region, RgPriceKind kind)
 {
 	return (type->markets & RG_SOLD(kind)) ? rg_catalog_find_price_of(type, region, kind)
 					       : NULL;
@@ -49,8 +50,8 @@ static void add(const Search *search, const RgPlace *place, const char *region,
 	offer->nearness = verdict->nearness;
 	offer->rejected = g_strdup(verdict->why);
 	offer->state = rg_catalog_offer_state(place->catalog, type, region);
-	offer->on_demand = price_of(type, region, RG_PRICE_ON_DEMAND);
-	offer->spot = price_of(type, region, RG_PRICE_SPOT);
+	offer->on_demand = type_price(type, region, RG_PRICE_ON_DEMAND);
+	offer->spot = type_price(type, region, RG_PRICE_SPOT);
 	const RgPrice *price =
 		search->wish->market == RG_PRICE_SPOT ? offer->spot : offer->on_demand;
 	offer->price = price ? price->microusd_hour : RG_MONEY_UNKNOWN;
@@ -114,8 +115,7 @@ static bool is_like(const RgOffer *offer, const RgOffer *other)
 static void reject_unknown(const Search *search)
 {
 	const RgWish *wish = search->wish;
-	for (guint i = 0; i < search->offers->len; i++) {
-		RgOffer *offer = search->offers->pdata[i];
+	rg_ptr_foreach (RgOffer, offer, search->offers) {
 		bool known = offer->rejected || offer->price != RG_MONEY_UNKNOWN ||
 			     wish->market != RG_PRICE_SPOT || wish->max_microusd == 0;
 		for (guint k = 0; !known && k < search->offers->len; k++) {
@@ -140,9 +140,17 @@ static int compare_places(const RgOffer *a, const RgOffer *b)
 /* Of this many GPUs, so that nodes with 1 to 16 are compared without rounding. */
 #define SHARE 720720
 
+/* Spot prices move; a list price is what it was until the list says otherwise. */
+static bool is_old(const Search *search, const RgOffer *offer)
+{
+	return search->wish->market == RG_PRICE_SPOT && offer->spot &&
+	       strchr(rg_price_marks(NULL, offer->spot->date, search->wish->today), '*');
+}
+
 static RgMerit merit_of(const Search *search, const RgOffer *offer)
 {
 	RgMerit merit = rg_offer_merit(offer);
+	merit.sureness = 2 * merit.sureness + is_old(search, offer);
 	int64_t part = search->wish->any_count ? SHARE / CLAMP(offer->type->gpus, 1, SHARE) : 1;
 	if (merit.microusd_hour != INT64_MAX)
 		merit.microusd_hour *= part;
@@ -190,8 +198,7 @@ GPtrArray *rg_offers_find(const RgWish *wish, const RgPlace *places, size_t n)
 	search.least = g_new(RgMerit, search.preferences);
 	for (guint i = 0; i < search.preferences; i++)
 		search.least[i] = rg_merit_worst();
-	for (guint i = 0; i < search.offers->len; i++) {
-		const RgOffer *offer = search.offers->pdata[i];
+	rg_ptr_foreach (const RgOffer, offer, search.offers) {
 		RgMerit merit = merit_of(&search, offer);
 		if (!offer->rejected)
 			rg_merit_note_least(&search.least[offer->preference], &merit);
@@ -211,8 +218,7 @@ GPtrArray *rg_offers_find(const RgWish *wish, const RgPlace *places, size_t n)
 const RgPrice *rg_fit_spot_price(const RgInstanceType *type, const char *region, const char *zone)
 {
 	const RgPrice *dearest = NULL;
-	for (guint i = 0; i < type->prices->len; i++) {
-		const RgPrice *price = type->prices->pdata[i];
+	rg_ptr_foreach (const RgPrice, price, type->prices) {
 		if (price->kind != RG_PRICE_SPOT || !g_str_equal(price->region, region) ||
 			price->microusd_hour == RG_MONEY_UNKNOWN)
 			continue;

@@ -27,6 +27,7 @@ typedef struct {
 	const RgCarbon *carbon; /* NULL: no carbon figures are known */
 	bool reserved;		/* in a reservation: on whatever market it is sold */
 	bool rejected;		/* list the rejected ones too */
+	const char *today;	/* old spot prices come after others; NULL: they do not */
 } RgWish;
 
 typedef struct {
@@ -43,9 +44,10 @@ typedef struct {
 
 /* RgOffer*: the matching ones, best first, then the rejected ones by price per GPU, provider,
  * region and type. Order: the first requested accelerator; offers with a price in the data, then
- * those with only a row, then the rest; the request's optimize; then price, provider, region, type.
- * An unknown price counts as the type's lowest anywhere, an unknown carbon figure as the worst.
- * With `any_count`, price and carbon are those of one GPU. */
+ * those with only a row, then the rest (old spot prices after others, with `today`); the
+ * request's optimize; then price, provider, region, type. An unknown price counts as the type's
+ * lowest anywhere, an unknown carbon figure as the worst. With `any_count`, price and carbon are
+ * those of one GPU. */
 GPtrArray *rg_offers_find(const RgWish *wish, const RgPlace *places, size_t n);
 
 RgMerit rg_offer_merit(const RgOffer *offer);

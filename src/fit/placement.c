@@ -44,11 +44,7 @@ static const char *fullest_zone(const RgShape *shape)
 {
 	const char *best = NULL;
 	guint most = 0;
-	GHashTableIter iter;
-	gpointer key, count;
-	g_hash_table_iter_init(&iter, shape->nodes_in);
-	while (g_hash_table_iter_next(&iter, &key, &count)) {
-		const char *zone = key;
+	rg_hash_foreach (zone, void, count, shape->nodes_in) {
 		guint nodes = GPOINTER_TO_UINT(count);
 		int order = !best ? -1
 				  : (int)wish_rank(shape->pool, zone) -

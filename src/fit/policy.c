@@ -36,7 +36,7 @@ static RgDiag *policy_refuse(
 	return diag;
 }
 
-static bool is_like(const char *name, const char *pattern)
+static bool matches_pattern(const char *name, const char *pattern)
 {
 	return g_pattern_match_simple(pattern, name);
 }
@@ -45,7 +45,7 @@ static bool is_same(const Check *check, const char *name, const char *pattern, c
 {
 	(void)check;
 	(void)model;
-	return is_like(name, pattern);
+	return matches_pattern(name, pattern);
 }
 
 /* Any name of the model, "A100" for an A100-40GB, or a pattern over its names. */
@@ -53,7 +53,7 @@ static bool is_gpu(const Check *check, const char *name, const char *pattern, co
 {
 	const RgGpuModel *gpu = model;
 	return rg_catalog_is_model(check->shapes->catalog, pattern, gpu) ||
-	       is_like(name, pattern) || is_like(gpu->ray_type, pattern);
+	       matches_pattern(name, pattern) || matches_pattern(gpu->ray_type, pattern);
 }
 
 /* What allow_THING and deny_THING are compared with; `what` NULL: use the provider's term. */
@@ -84,9 +84,7 @@ static const char *word_for(const Check *check, const Thing *thing)
 static int find_match(const Check *check, const Thing *thing, const json_t *list, const char *name,
 	const void *model)
 {
-	size_t i;
-	json_t *pattern;
-	json_array_foreach (list, i, pattern) {
+	rg_json_foreach_at (i, pattern, list) {
 		if (thing->matches(check, name, json_string_value(pattern), model))
 			return (int)i;
 	}
@@ -110,9 +108,7 @@ static void check_thing(Check *check, const Thing *thing, const char *name, cons
 		return;
 	g_autofree char *pointer = g_strdup_printf("/%s", thing->allow);
 	g_autoptr(GString) text = g_string_new(NULL);
-	size_t i;
-	json_t *word;
-	json_array_foreach (allow, i, word)
+	rg_json_foreach_at (i, word, allow)
 		g_string_append_printf(text, "%s%s", i > 0 ? ", " : "", json_string_value(word));
 	g_autofree char *words = g_strdup(text->str);
 	RgDiag *diag = policy_refuse(check, thing->code, at, pointer,
@@ -149,10 +145,8 @@ static void check_pool(Check *check, const RgShape *shape)
 static unsigned most_nodes(const RgCluster *cluster)
 {
 	unsigned nodes = cluster->head->nodes;
-	for (guint i = 0; i < cluster->pools->len; i++) {
-		const RgPool *pool = cluster->pools->pdata[i];
+	rg_ptr_foreach (const RgPool, pool, cluster->pools)
 		nodes += MAX(pool->nodes, pool->nodes_max);
-	}
 	return nodes;
 }
 
@@ -182,16 +176,15 @@ static void check_nodes(Check *check)
 		json_number_value(most));
 }
 
-static void check_labels(Check *check)
+static void check_required_labels(Check *check)
 {
-	json_t *labels = rg_json_unconst(rule_of(check, "required_labels")), *pattern;
-	const char *key;
-	json_object_foreach (labels, key, pattern) {
+	json_t *labels = rg_json_unconst(rule_of(check, "required_labels"));
+	rg_json_foreach_member (key, pattern, labels) {
 		const char *value = rg_json_str(check->cluster->labels, key, NULL);
 		g_autofree char *rule = rg_json_pointer_add("/required_labels", key);
 		g_autofree char *at = rg_json_pointer_add("/labels", key);
 		RgSource source = rg_cluster_source(check->cluster, at);
-		if (value && is_like(value, json_string_value(pattern)))
+		if (value && matches_pattern(value, json_string_value(pattern)))
 			continue;
 		if (value) {
 			policy_refuse(check, "policy.label", source, rule,
@@ -209,11 +202,9 @@ static void check_labels(Check *check)
 /* Why an image's content can change with time; NULL: it is fixed. */
 static const char *moving_image(const json_t *rules, const char *image)
 {
-	size_t i;
-	json_t *form;
 	if (!image)
 		return "the provider's default";
-	json_array_foreach (json_object_get(rules, "moving"), i, form) {
+	rg_json_foreach (form, json_object_get(rules, "moving")) {
 		if (g_regex_match_simple(
 			    rg_json_str(form, "pattern", "^$"), image, G_REGEX_DOLLAR_ENDONLY, 0))
 			return rg_json_str(form, "what", "an alias");
@@ -222,7 +213,7 @@ static const char *moving_image(const json_t *rules, const char *image)
 }
 
 /* A digest always names the same content; a tag, an alias and a default may move. */
-static void check_images(Check *check)
+static void check_pinned_images(Check *check)
 {
 	const RgCluster *cluster = check->cluster;
 	if (!json_is_false(rule_of(check, "unpinned_images")))
@@ -251,9 +242,7 @@ static void check_images(Check *check)
 static void check_words(Check *check, const char *rule)
 {
 	const RgGpus *gpus = rg_catalog_get_gpus(check->shapes->catalog);
-	size_t i;
-	json_t *word;
-	json_array_foreach (rule_of(check, rule), i, word) {
+	rg_json_foreach_at (i, word, rule_of(check, rule)) {
 		const char *text = json_string_value(word);
 		if (strpbrk(text, "*?") || rg_gpus_named(gpus, text))
 			continue;
@@ -277,8 +266,8 @@ static bool check_one(Check *check)
 	for (guint i = 0; i < check->shapes->shapes->len; i++)
 		check_pool(check, check->shapes->shapes->pdata[i]);
 	check_nodes(check);
-	check_labels(check);
-	check_images(check);
+	check_required_labels(check);
+	check_pinned_images(check);
 	return check->good;
 }
 

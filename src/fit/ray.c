@@ -8,6 +8,34 @@ unsigned rg_fit_ray_gpus(const RgShape *shape)
 	return shape->type->gpus * (shape->slices ? shape->slices->len : 1);
 }
 
+/* A machine has two threads on each core, or one: with one wished, at least half of its CPUs. What
+ * a setting gives in full is rounded up, as a whole CPU is the least that Ray counts. 0: not
+ * known. */
+static unsigned machine_cpus(const RgShape *shape)
+{
+	const json_t *per_core = json_object_get(shape->cpus, "per_core");
+	const json_t *value = json_object_get(shape->cpus, "value");
+	const char *text = json_string_value(value);
+	if (json_is_integer(per_core) && json_integer_value(per_core) == 1)
+		return shape->type->vcpus > 1 ? shape->type->vcpus / 2 : shape->type->vcpus;
+	if (!value)
+		return shape->type->vcpus;
+	char *rest = NULL;
+	double count = text ? g_ascii_strtod(text, &rest) : json_number_value(value);
+	if (text && g_str_equal(rest, "m"))
+		count /= 1000;
+	else if (text && *rest)
+		return 0;
+	return (unsigned)CLAMP(ceil(count), 0, G_MAXINT);
+}
+
+bool rg_fit_ray_cpus(const RgShape *shape, unsigned *cpus)
+{
+	bool said = shape->pool->num_cpus >= 0;
+	*cpus = said ? (unsigned)shape->pool->num_cpus : machine_cpus(shape);
+	return said || *cpus;
+}
+
 unsigned rg_fit_gpu_memory_gb(const RgShape *shape)
 {
 	if (!shape->slices)
@@ -64,6 +92,10 @@ char *rg_fit_slice_word(const RgShape *shape)
 json_t *rg_fit_labels(const RgCluster *cluster, const RgShape *shape, const char *zone)
 {
 	json_t *labels = json_object();
+	const char *name;
+	json_t *of_setting;
+	json_object_foreach (rg_json_unconst(shape->labels), name, of_setting)
+		json_object_update(labels, of_setting);
 	json_object_update(labels, shape->pool->labels);
 	if (shape->type->gpu)
 		rg_json_set_str(labels, "ray.io/accelerator-type", shape->type->gpu->ray_type);

@@ -313,13 +313,12 @@ static bool check_use(const Use *use, RgDiags *diags)
 
 bool rg_fit_check_reservations(const RgReservationInput *input, RgDiags *diags)
 {
-	const char *id, *pool;
-	json_t *facts, *pools, *counts;
+	json_t *facts;
 	bool good = true;
-	json_object_foreach (rg_json_unconst(input->uses), id, pools) {
+	rg_json_foreach_member (id, pools, input->uses) {
 		Use use = {.input = input, .id = id, .pools = g_string_new(NULL)};
 		use.facts = facts = json_object_get(input->facts, id);
-		json_object_foreach (pools, pool, counts) {
+		rg_json_foreach_member (pool, counts, pools) {
 			g_autofree char *at = g_strdup_printf("/pools/%s/market/reservation", pool);
 			add_use(&use, pool, counts,
 				input->cluster ? rg_cluster_source(input->cluster, at)

@@ -19,8 +19,7 @@ static const RgMigProfile *nearest(const GPtrArray *profiles, const char *wish)
 	guint64 compute = g_ascii_strtoull(wish, &rest, 10);
 	guint64 memory = g_str_has_prefix(rest, "g.") ? g_ascii_strtoull(rest + 2, &rest, 10) : 0;
 	const char *kind = g_str_has_prefix(rest, "gb") ? rest + 2 : "";
-	for (guint i = 0; i < profiles->len; i++) {
-		const RgMigProfile *one = profiles->pdata[i];
+	rg_ptr_foreach (const RgMigProfile, one, profiles) {
 		if (one->compute_slices != compute ||
 			!g_str_equal(strstr(one->name, "gb") + 2, kind))
 			continue;
@@ -43,11 +42,9 @@ static const RgMigProfile *find_profile(
 	const GPtrArray *profiles = rg_mig_profiles(mig, model);
 	/* "1g.5gb (7), 2g.10gb (3)": the model's profiles, and how many of each. */
 	g_autoptr(GString) text = g_string_new(NULL);
-	for (guint i = 0; i < profiles->len; i++) {
-		const RgMigProfile *profile = profiles->pdata[i];
+	rg_ptr_foreach (const RgMigProfile, profile, profiles)
 		g_string_append_printf(text, "%s%s (%u)", text->len > 0 ? ", " : "", profile->name,
 			profile->instances);
-	}
 	g_autofree char *list = g_strdup(text->str);
 	RgDiag *diag = complain(shape->pool, diags, "fit.mig-profile",
 		g_strdup_printf("%s has no MIG profile %s", model, name));

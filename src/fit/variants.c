@@ -6,13 +6,7 @@
 /* More types than anybody tries by hand; each is asked about at plan. */
 #define TYPES_MAX 16
 
-bool rg_fit_admits_market(const RgPool *pool, unsigned index, bool is_spot)
-{
-	bool first = rg_pool_is_spot(pool, index);
-	return is_spot == first || (first && pool->market.falls_back);
-}
-
-static char *reason_of(const RgShape *shape, const RgInstanceType *type)
+static char *variant_reason(const RgShape *shape, const RgInstanceType *type)
 {
 	if (type == shape->type)
 		return g_strdup(shape->reason);
@@ -23,17 +17,17 @@ RgShape *rg_fit_variant(RgShapes *shapes, RgShape *shape, const RgInstanceType *
 {
 	if (type == shape->type && is_spot == shape->is_spot)
 		return shape;
-	for (guint i = 0; i < shape->variants->len; i++) {
-		RgShape *known = shape->variants->pdata[i];
+	rg_ptr_foreach (RgShape, known, shape->variants)
 		if (known->type == type && known->is_spot == is_spot)
 			return known;
-	}
 	RgShape *variant = g_new0(RgShape, 1);
 	variant->pool = shape->pool;
 	variant->type = type;
 	variant->is_spot = is_spot;
 	variant->reservation = shape->reservation;
-	variant->reason = reason_of(shape, type);
+	variant->config = shape->config;
+	variant->cpus = shape->cpus;
+	variant->reason = variant_reason(shape, type);
 	rg_fit_choose_images(shapes, variant);
 	g_autoptr(RgDiags) unsaid = rg_diags_new();
 	g_ptr_array_add(shape->variants, variant);

@@ -5,7 +5,7 @@
 
 /* Of one node of the shape. Spot as plans count it: where the pool's first zone has no price of its
  * own, with the dearest zone's. */
-static const RgPrice *price_of(const RgCluster *cluster, const RgShape *shape, bool is_spot)
+static const RgPrice *shape_price(const RgCluster *cluster, const RgShape *shape, bool is_spot)
 {
 	const RgPool *pool = shape->pool;
 	const char *region = cluster->provider.region;
@@ -30,13 +30,11 @@ static RgOffer offer_of(const RgCluster *cluster, const RgShapes *shapes, const 
 	return offer;
 }
 
-static bool has_gpus(const RgShapes *shapes)
+static bool has_gpu_nodes(const RgShapes *shapes)
 {
-	for (guint i = 0; i < shapes->shapes->len; i++) {
-		const RgShape *shape = shapes->shapes->pdata[i];
+	rg_ptr_foreach (const RgShape, shape, shapes->shapes)
 		if (shape->type->gpu && (shape->pool->nodes > 0 || shape->pool->nodes_max > 0))
 			return true;
-	}
 	return false;
 }
 
@@ -71,15 +69,15 @@ typedef struct {
 } Summing;
 
 /* The n nodes of the shape that are bought on that market. */
-static void add_nodes(const Summing *sum, const RgShape *shape, bool is_spot, unsigned n)
+static void add_node_prices(const Summing *sum, const RgShape *shape, bool is_spot, unsigned n)
 {
-	const RgPrice *price = price_of(sum->cluster, shape, is_spot);
+	const RgPrice *price = shape_price(sum->cluster, shape, is_spot);
 	RgOffer offer = offer_of(sum->cluster, sum->shapes, shape, price, sum->carbon);
 	/* Beside GPUs, what the hosts without any cost decides little: where it is not known, it
 	 * doesn't make the place less sure, and the lowest price known anywhere stands in for it.
 	 */
 	RgMerit merit = rg_offer_merit(&offer);
-	if (offer.price == RG_MONEY_UNKNOWN && !shape->type->gpu && has_gpus(sum->shapes) &&
+	if (offer.price == RG_MONEY_UNKNOWN && !shape->type->gpu && has_gpu_nodes(sum->shapes) &&
 		merit.microusd_hour != INT64_MAX) {
 		merit.sureness = 0;
 		merit.guessed = 1;
@@ -96,16 +94,15 @@ RgWhole rg_fit_whole_of(const RgCluster *cluster, const RgShapes *shapes, const 
 {
 	RgWhole whole = {.merit = rg_merit_none()};
 	const Summing sum = {cluster, shapes, carbon, &whole};
-	for (guint i = 0; i < shapes->shapes->len; i++) {
-		const RgShape *shape = shapes->shapes->pdata[i];
+	rg_ptr_foreach (const RgShape, shape, shapes->shapes) {
 		if (pool && !g_str_equal(shape->pool->name, pool))
 			continue;
 		const RgPool *with = shape->pool;
 		unsigned n = most && with->is_elastic ? with->nodes_max : with->nodes;
 		unsigned floor = MIN(with->market.floor, n);
-		add_nodes(&sum, shape, shape->is_spot, n - floor);
+		add_node_prices(&sum, shape, shape->is_spot, n - floor);
 		if (floor > 0)
-			add_nodes(&sum, shape, false, floor);
+			add_node_prices(&sum, shape, false, floor);
 	}
 	return whole;
 }
@@ -119,13 +116,11 @@ RgWhole rg_fit_whole(
 char *rg_fit_whole_lacks(const RgCluster *cluster, const RgShapes *shapes)
 {
 	const char *region = cluster->provider.region;
-	for (guint i = 0; i < shapes->shapes->len; i++) {
-		const RgShape *shape = shapes->shapes->pdata[i];
+	rg_ptr_foreach (const RgShape, shape, shapes->shapes)
 		if (rg_catalog_offer_state(shapes->catalog, shape->type, region) == RG_OFFER_NONE)
 			return g_strdup_printf("%s (%s%s) is not offered in %s", shape->type->name,
 				shape->pool->is_head ? "the " : "pool ", shape->pool->name,
 				rg_place_name(cluster->provider.name, region));
-	}
 	return NULL;
 }
 

@@ -35,8 +35,7 @@ static Rank rank_zone(
 	const RgShapes *shapes, const RgShape *shape, const json_t *facts, const char *zone)
 {
 	Rank rank = {.own = GPOINTER_TO_UINT(g_hash_table_lookup(shape->nodes_in, zone))};
-	for (guint i = 0; i < shapes->shapes->len; i++) {
-		const RgShape *other = shapes->shapes->pdata[i];
+	rg_ptr_foreach (const RgShape, other, shapes->shapes) {
 		const RgPool *pool = other->pool;
 		rank.cluster += GPOINTER_TO_UINT(g_hash_table_lookup(other->nodes_in, zone));
 		if (rg_fit_count(pool) > 0 && rg_fit_zone_works(facts, other->type, zone) &&
@@ -60,7 +59,7 @@ typedef struct {
 	Rank rank;
 } Ranked;
 
-static int by_rank(gconstpointer left, gconstpointer right)
+static int by_zone_rank(gconstpointer left, gconstpointer right)
 {
 	const Ranked *a = left, *b = right;
 	if (is_better(a->rank, b->rank) || is_better(b->rank, a->rank))
@@ -73,17 +72,15 @@ static GPtrArray *free_zones(const RgShapes *shapes, const RgShape *shape,
 {
 	g_autoptr(GArray) ranked = g_array_new(FALSE, FALSE, sizeof(Ranked));
 	GPtrArray *zones = g_ptr_array_new();
-	size_t i;
-	json_t *name;
-	json_array_foreach (json_object_get(facts, "zones"), i, name) {
+	rg_json_foreach (name, json_object_get(facts, "zones")) {
 		const char *zone = json_string_value(name);
 		if (!rg_fit_zone_works(facts, type, zone) || !rg_fit_admits_zone(shape, zone))
 			continue;
 		const Ranked one = {zone, rank_zone(shapes, shape, facts, zone)};
 		g_array_append_val(ranked, one);
 	}
-	g_array_sort(ranked, by_rank);
-	for (i = 0; i < ranked->len; i++)
+	g_array_sort(ranked, by_zone_rank);
+	for (size_t i = 0; i < ranked->len; i++)
 		g_ptr_array_add(zones, (void *)(uintptr_t)g_array_index(ranked, Ranked, i).zone);
 	return zones;
 }
@@ -107,9 +104,7 @@ GPtrArray *rg_fit_rank_zones(const RgShapes *shapes, const RgShape *shape,
 static char *list_zones(const json_t *facts, const RgInstanceType *type)
 {
 	g_autoptr(GPtrArray) zones = g_ptr_array_new();
-	size_t i;
-	json_t *name;
-	json_array_foreach (json_object_get(facts, "zones"), i, name) {
+	rg_json_foreach (name, json_object_get(facts, "zones")) {
 		const char *zone = json_string_value(name);
 		if (!type || is_offered(facts, type, zone))
 			g_ptr_array_add(zones, (void *)(uintptr_t)zone);

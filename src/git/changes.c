@@ -50,38 +50,74 @@ static bool find_base(git_repository *repo, const git_commit *since, const git_c
 	return false;
 }
 
-static int add_path(const git_diff_delta *delta, float progress, void *data)
+/* Where changed paths go. */
+typedef struct {
+	git_repository *repo;
+	const char *folder; /* of a submodule, before the paths; "" */
+	bool to_commit;
+	GHashTable *paths;
+} Found;
+
+static void add_submodule(const Found *found, const git_diff_delta *delta, const char *path);
+
+static void add_path(const Found *found, const char *path)
 {
-	GHashTable *paths = data;
-	if (delta->old_file.path)
-		g_hash_table_add(paths, g_strdup(delta->old_file.path));
-	if (delta->new_file.path)
-		g_hash_table_add(paths, g_strdup(delta->new_file.path));
+	if (path)
+		g_hash_table_add(found->paths, g_strconcat(found->folder, path, NULL));
+}
+
+static int add_delta(const git_diff_delta *delta, float progress, void *data)
+{
+	const Found *found = data;
+	const char *path = delta->old_file.path;
+	add_path(found, path);
+	add_path(found, delta->new_file.path);
+	if (path && delta->old_file.mode == GIT_FILEMODE_COMMIT)
+		add_submodule(found, delta, path);
 	return 0;
 }
 
-/* `head` NULL: to the work tree. */
-static bool compare(
-	git_repository *repo, const git_oid *base, const git_commit *head, GHashTable *paths)
+static bool compare(const Found *found, const git_oid *base, const git_oid *head);
+
+/* What changed in it, as far as it is checked out. */
+static void add_submodule(const Found *found, const git_diff_delta *delta, const char *path)
 {
-	g_autoptr(git_commit) from = NULL;
+	g_autofree char *top = g_build_filename(git_repository_workdir(found->repo), path, NULL);
+	g_autofree char *folder = g_strconcat(found->folder, path, "/", NULL);
+	g_autoptr(git_repository) inner = NULL;
+	if (repo_open_top(top, &inner) != 0)
+		return;
+	const Found below = {inner, folder, found->to_commit, found->paths};
+	bool stays = delta->new_file.mode == GIT_FILEMODE_COMMIT;
+	if (stays || !found->to_commit)
+		compare(&below, &delta->old_file.id, stays ? &delta->new_file.id : NULL);
+}
+
+/* `head` NULL: to the work tree. */
+static bool compare(const Found *found, const git_oid *base, const git_oid *head)
+{
+	git_repository *repo = found->repo;
+	g_autoptr(git_commit) from = NULL, to = NULL;
 	g_autoptr(git_tree) old = NULL, new = NULL;
 	g_autoptr(git_diff) diff = NULL;
 	git_diff_options options = GIT_DIFF_OPTIONS_INIT;
 	options.flags = GIT_DIFF_INCLUDE_UNTRACKED | GIT_DIFF_RECURSE_UNTRACKED_DIRS |
-			GIT_DIFF_INCLUDE_TYPECHANGE | GIT_DIFF_IGNORE_SUBMODULES;
+			GIT_DIFF_INCLUDE_TYPECHANGE;
+	options.ignore_submodules = GIT_SUBMODULE_IGNORE_NONE; /* whatever .gitmodules says */
 	if (git_commit_lookup(&from, repo, base) != 0 || git_commit_tree(&old, from) != 0)
 		return false;
-	int code = !head ? git_diff_tree_to_workdir_with_index(&diff, repo, old, &options)
-		   : git_commit_tree(&new, head) == 0
+	bool to_commit = head && found->to_commit;
+	int code = !to_commit ? git_diff_tree_to_workdir_with_index(&diff, repo, old, &options)
+		   : git_commit_lookup(&to, repo, head) == 0 && git_commit_tree(&new, to) == 0
 			   ? git_diff_tree_to_tree(&diff, repo, old, new, &options)
 			   : -1;
-	return code == 0 && git_diff_foreach(diff, add_path, NULL, NULL, NULL, paths) == 0;
+	return code == 0 &&
+	       git_diff_foreach(diff, add_delta, NULL, NULL, NULL, (void *)(uintptr_t)found) == 0;
 }
 
 RgGitChanges *repo_changes(const char *folder, const char *since, const char *ref, RgDiags *diags)
 {
-	g_auto(RepoUse) use = repo_begin(folder, diags);
+	bool use = repo_begin(folder, diags);
 	g_autoptr(RgGitChanges) changes = g_new0(RgGitChanges, 1);
 	g_autofree char *below = NULL;
 	g_autoptr(git_repository) repo =
@@ -94,7 +130,8 @@ RgGitChanges *repo_changes(const char *folder, const char *since, const char *re
 		return NULL;
 	changes->base = g_strdup(git_oid_tostr_s(&base));
 	changes->paths = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
-	if (compare(repo, &base, ref ? to : NULL, changes->paths))
+	const Found found = {repo, "", ref != NULL, changes->paths};
+	if (compare(&found, &base, git_commit_id(to)))
 		return g_steal_pointer(&changes);
 	repo_report_unreadable(folder, diags);
 	return NULL;

@@ -23,11 +23,21 @@ const char *rg_git_library(RgDiags *diags);
  * --add safe.directory` line to type, never "no repository". */
 RgProvenance *rg_git_provenance(const char *spec_path, RgDiags *diags);
 
+/* The commit that `rev` names in the repository around `path`: 40 hex digits, g_free; *root
+ * (g_free) is its work tree, of a submodule that of the repository that it is part of. NULL and
+ * git.* diagnostics: a name of several commits is an error too. */
+char *rg_git_resolve(const char *path, const char *rev, char **root, RgDiags *diags);
+
 /* The file `path` in the commit `rev` (a branch, a tag, a hash, HEAD~2...), without the work tree,
- * which need not contain it; a path without a work tree is relative to the repository's root.
- * g_free it, and free the provenance, which names that commit. NULL and git.* diagnostics. */
+ * which need not contain it. g_free it, and free the provenance, which names that commit. NULL and
+ * git.* diagnostics. */
 char *rg_git_read(
 	const char *path, const char *rev, size_t *len, RgProvenance **provenance, RgDiags *diags);
+
+/* The same of the file `below` the work tree `root`: symbolic links of the commit are followed,
+ * those of the work tree do not count. */
+char *rg_git_read_below(
+	const char *root, const char *below, const char *rev, size_t *len, RgDiags *diags);
 
 /* The files below the folder `path` in the commit `rev`: char*, relative to `path`, in the order of
  * the tree; no symbolic links, nothing in or named like ".hidden". NULL and git.* diagnostics. If
@@ -36,9 +46,10 @@ GPtrArray *rg_git_list(const char *path, const char *rev, bool *is_file, RgDiags
 
 /* What one side of a fork of the history changed. */
 typedef struct {
-	char *root;	   /* work tree, absolute; NULL in a bare repository */
+	char *root;	   /* work tree, absolute */
 	char *base;	   /* the common ancestor: 40 hex digits */
-	GHashTable *paths; /* char* relative to the root: added, changed or deleted since */
+	GHashTable *paths; /* char* relative to the root: added, changed or deleted since; of a
+			    * submodule its folder too */
 } RgGitChanges;
 void rg_git_changes_free(RgGitChanges *changes);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(RgGitChanges, rg_git_changes_free)
@@ -50,5 +61,6 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(RgGitChanges, rg_git_changes_free)
 RgGitChanges *rg_git_changes(
 	const char *folder, const char *since, const char *ref, RgDiags *diags);
 
-/* Whether the file is in the index of a repository around it; also false if that cannot be read. */
-bool rg_git_tracks(const char *path);
+/* *tracked: the file is in the index of the repository around it, or a journal that SQLite would
+ * play into it. False and git.* diagnostics: that cannot be read. */
+bool rg_git_tracks(const char *path, bool *tracked, RgDiags *diags);

@@ -45,7 +45,7 @@ static GPtrArray *list_below(git_repository *repo, const git_tree *tree, const c
 
 GPtrArray *repo_list_at(const char *path, const char *rev, bool *is_file, RgDiags *diags)
 {
-	g_auto(RepoUse) use = repo_begin(path, diags);
+	bool use = repo_begin(path, diags);
 	g_autofree char *below = NULL, *root = NULL;
 	g_autoptr(git_repository) repo = use ? repo_open_at(path, &below, &root, diags) : NULL;
 	g_autoptr(git_commit) commit = NULL;
@@ -60,14 +60,44 @@ GPtrArray *repo_list_at(const char *path, const char *rev, bool *is_file, RgDiag
 	return list_below(repo, tree, below, is_file, diags);
 }
 
-/* Whether it is committed, or would be by the next `git commit`. */
-bool repo_tracks(const char *path)
+static bool is_in_index(git_index *index, const char *path, const char *ending)
 {
-	g_autoptr(RgDiags) unused = rg_diags_new();
-	g_auto(RepoUse) use = repo_begin(path, unused);
+	g_autofree char *file = g_strconcat(path, ending, NULL);
+	return git_index_get_bypath(index, file, GIT_INDEX_STAGE_NORMAL) != NULL;
+}
+
+/* Whether one of the folders above is a submodule. */
+static bool is_in_submodule(git_index *index, const char *path)
+{
+	g_autofree char *at = g_strdup(path);
+	for (char *slash; (slash = strrchr(at, '/'));) {
+		*slash = '\0';
+		if (is_in_index(index, at, ""))
+			return true;
+	}
+	return false;
+}
+
+/* Whether it is committed, or would be by the next `git commit`. */
+bool repo_tracks(const char *path, bool *tracked, RgDiags *diags)
+{
+	bool use = repo_begin(path, diags);
+	g_autoptr(RgDiags) found = rg_diags_new();
 	g_autofree char *below = NULL, *root = NULL;
 	g_autoptr(git_index) index = NULL;
-	g_autoptr(git_repository) repo = use ? repo_open_at(path, &below, &root, unused) : NULL;
-	return repo && git_repository_index(&index, repo) == 0 &&
-	       git_index_get_bypath(index, below, GIT_INDEX_STAGE_NORMAL);
+	*tracked = false;
+	if (!use)
+		return false;
+	g_autoptr(git_repository) repo = repo_open_at(path, &below, &root, found);
+	if (!repo) {
+		rg_diags_drop(found, "git.no-repository");
+		bool none = !rg_diags_has_errors(found);
+		rg_diags_take_all(diags, found);
+		return none;
+	}
+	if (git_repository_index(&index, repo) != 0)
+		return repo_report_unreadable(path, diags);
+	*tracked = is_in_index(index, below, "") || is_in_index(index, below, "-journal") ||
+		   is_in_index(index, below, "-wal") || is_in_submodule(index, below);
+	return true;
 }

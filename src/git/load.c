@@ -1,5 +1,6 @@
 #include "git/git.h"
 
+#include <stdlib.h>
 #include <string.h>
 #include "base/module.h"
 #include "git/module.h"
@@ -28,10 +29,50 @@ const char *rg_git_library(RgDiags *diags)
 	return module ? module->library : NULL;
 }
 
+/* The nearest folder that exists, without symbolic links: free(). */
+static char *existing_folder(const char *folder)
+{
+	g_autofree char *at = g_strdup(folder);
+	char *real;
+	while (!(real = realpath(at, NULL))) {
+		char *above = g_path_get_dirname(at);
+		g_free(at);
+		at = above;
+	}
+	return real;
+}
+
+/* Is there a ".git" in the folder of the file, or above it? Without one there is no repository
+ * (open.c), and libgit2, whose start takes a sixth of a small plan, is not needed. */
+static bool is_below_git(const char *file)
+{
+	g_autofree char *folder = g_path_get_dirname(file);
+	char *at = existing_folder(folder);
+	bool found = false;
+	for (char *end = at + strlen(at); end && !found; end = strrchr(at, '/')) {
+		*end = '\0';
+		g_autofree char *mark = g_strconcat(at, "/.git", NULL);
+		found = g_file_test(mark, G_FILE_TEST_EXISTS);
+	}
+	free(at);
+	return found;
+}
+
 RgProvenance *rg_git_provenance(const char *spec_path, RgDiags *diags)
 {
+	char *file = realpath(spec_path, NULL);
+	bool none = file && !is_below_git(file);
+	free(file);
+	if (none)
+		return g_new0(RgProvenance, 1);
 	const RgGitModule *module = load(diags);
 	return module ? module->provenance(spec_path, diags) : NULL;
+}
+
+char *rg_git_resolve(const char *path, const char *rev, char **root, RgDiags *diags)
+{
+	const RgGitModule *module = load(diags);
+	return module ? module->resolve(path, rev, root, diags) : NULL;
 }
 
 char *rg_git_read(
@@ -39,6 +80,13 @@ char *rg_git_read(
 {
 	const RgGitModule *module = load(diags);
 	return module ? module->read(path, rev, len, provenance, diags) : NULL;
+}
+
+char *rg_git_read_below(
+	const char *root, const char *below, const char *rev, size_t *len, RgDiags *diags)
+{
+	const RgGitModule *module = load(diags);
+	return module ? module->read_below(root, below, rev, len, diags) : NULL;
 }
 
 GPtrArray *rg_git_list(const char *path, const char *rev, bool *is_file, RgDiags *diags)
@@ -53,9 +101,12 @@ RgGitChanges *rg_git_changes(const char *folder, const char *since, const char *
 	return module ? module->changes(folder, since, ref, diags) : NULL;
 }
 
-bool rg_git_tracks(const char *path)
+bool rg_git_tracks(const char *path, bool *tracked, RgDiags *diags)
 {
-	g_autoptr(RgDiags) unused = rg_diags_new();
-	const RgGitModule *module = load(unused);
-	return module && module->tracks(path);
+	*tracked = false;
+	g_autofree char *file = g_canonicalize_filename(path, NULL);
+	if (!is_below_git(file))
+		return true;
+	const RgGitModule *module = load(diags);
+	return module && module->tracks(path, tracked, diags);
 }

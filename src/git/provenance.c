@@ -5,77 +5,8 @@
 #include <string.h>
 #include "git/repo.h"
 
-const char *repo_last_words(void)
-{
-	const git_error *error = git_error_last();
-	return error && error->message ? error->message : "unknown error";
-}
-
-bool repo_report_unreadable(const char *path, RgDiags *diags)
-{
-	RgDiag *diag = rg_diags_error(
-		diags, "git.unreadable", "cannot read the git repository of \"%s\"", path);
-	rg_diag_detail(diag, "libgit2: %s", repo_last_words());
-	rg_diag_hint(diag, "check that `git status` works there");
-	return false;
-}
-
-RepoUse repo_begin(const char *path, RgDiags *diags)
-{
-	return git_libgit2_init() >= 0 || repo_report_unreadable(path, diags);
-}
-
-/* The nearest folder upward that has a ".git"; `dir` itself if none has. */
-static char *find_top(const char *dir)
-{
-	g_autofree char *at = g_strdup(dir);
-	for (;;) {
-		g_autofree char *mark = g_build_filename(at, ".git", NULL);
-		if (g_file_test(mark, G_FILE_TEST_EXISTS))
-			return g_steal_pointer(&at);
-		char *parent = g_path_get_dirname(at);
-		if (g_str_equal(parent, at)) {
-			g_free(parent);
-			return g_strdup(dir);
-		}
-		g_free(at);
-		at = parent;
-	}
-}
-
-static bool report_not_owner(const char *dir, RgDiags *diags)
-{
-	g_autofree char *top = find_top(dir);
-	g_autofree char *quoted = g_shell_quote(top);
-	RgDiag *diag = rg_diags_error(diags, "git.not-owner",
-		"the git repository \"%s\" belongs to another user, so git won't read it", top);
-	rg_diag_detail(diag, "this is common in CI containers, which check out as one user and run "
-			     "as another; without it a plan cannot record its commit");
-	rg_diag_hint(
-		diag, "if you trust it, run: git config --global --add safe.directory %s", quoted);
-	return false;
-}
-
-bool repo_open_around(const char *dir, git_repository **repo, RgDiags *diags)
-{
-	g_auto(git_buf) found = GIT_BUF_INIT;
-	int code = git_repository_discover(&found, dir, 0, NULL);
-	if (code == GIT_ENOTFOUND)
-		return true;
-	if (code == 0)
-		code = git_repository_open_ext(
-			repo, found.ptr, GIT_REPOSITORY_OPEN_NO_SEARCH, NULL);
-	if (code == 0)
-		return true;
-	/* libgit2 before 1.6 reports "not found" instead of GIT_EOWNER if no safe.directory is
-	 * configured (libgit2 pull request 6408) */
-	bool is_not_owner = code == GIT_EOWNER ||
-			    (code == GIT_ENOTFOUND && strstr(repo_last_words(), "safe.directory"));
-	return is_not_owner ? report_not_owner(dir, diags) : repo_report_unreadable(dir, diags);
-}
-
-/* The file's path below the work tree, both without symbolic links; NULL if it is outside (in a
- * bare repository, or core.worktree points elsewhere). */
+/* The file's path below the work tree, both without symbolic links; NULL if it is outside
+ * (core.worktree points elsewhere). */
 static char *find_path(git_repository *repo, const char *file, char **root)
 {
 	const char *workdir = git_repository_workdir(repo);
@@ -87,13 +18,6 @@ static char *find_path(git_repository *repo, const char *file, char **root)
 	*root = is_below ? g_strdup(real) : NULL;
 	free(real);
 	return is_below ? g_strdup(file + len + 1) : NULL;
-}
-
-char *repo_author(const git_commit *commit)
-{
-	const git_signature *author = git_commit_author(commit);
-	g_autofree char *text = g_strdup_printf("%s <%s>", author->name, author->email);
-	return g_utf8_make_valid(text, -1);
 }
 
 static bool read_head(git_repository *repo, RgProvenance *provenance, RgDiags *diags)
@@ -150,7 +74,7 @@ static RgProvenance *provenance(const char *spec_path, RgDiags *diags)
 			g_strerror(errno));
 		return NULL;
 	}
-	g_auto(RepoUse) use = repo_begin(spec_path, diags);
+	bool use = repo_begin(spec_path, diags);
 	RgProvenance *result = use ? read_provenance(file, diags) : NULL;
 	free(file);
 	return result;
@@ -160,7 +84,9 @@ static const RgGitModule module = {
 	.size = sizeof(RgGitModule),
 	.version = RG_VERSION,
 	.provenance = provenance,
+	.resolve = repo_resolve_at,
 	.read = repo_read_at,
+	.read_below = repo_read_below,
 	.list = repo_list_at,
 	.changes = repo_changes,
 	.tracks = repo_tracks,

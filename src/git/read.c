@@ -1,73 +1,50 @@
 /* Reads a file of a commit from the object store, without the work tree. */
-#include <stdlib.h>
 #include <string.h>
 #include "git/repo.h"
 
-/* The nearest folder above `file` that exists, without symbolic links: the commit may have folders
- * that the work tree lacks. */
-static char *existing_folder(const char *file)
-{
-	g_autofree char *at = g_path_get_dirname(file);
-	for (;;) {
-		char *real = realpath(at, NULL);
-		if (real) {
-			char *copy = g_strdup(real);
-			free(real);
-			return copy;
-		}
-		char *parent = g_path_get_dirname(at);
-		g_free(at);
-		at = parent;
-	}
-}
-
-/* `file` (absolute, canonical) relative to the work tree; for a bare repository, `path`
- * unchanged. */
-static char *path_below(git_repository *repo, const char *path, const char *file, char **root)
-{
-	const char *workdir = git_repository_workdir(repo);
-	char *real = workdir ? realpath(workdir, NULL) : NULL;
-	if (!real)
-		return workdir ? NULL : g_strdup(g_str_equal(path, ".") ? "" : path);
-	/* the folder's name may contain a symbolic link */
-	g_autofree char *dir = g_path_get_dirname(file);
-	g_autofree char *base = g_path_get_basename(file);
-	char *real_dir = realpath(dir, NULL);
-	g_autofree char *full = g_build_filename(real_dir ? real_dir : dir, base, NULL);
-	size_t len = strlen(real);
-	bool is_root = g_str_equal(file, real) || g_str_equal(full, real);
-	bool is_below = strncmp(full, real, len) == 0 && full[len] == '/';
-	char *below = is_root ? g_strdup("") : is_below ? g_strdup(full + len + 1) : NULL;
-	if (below)
-		*root = g_strdup(real);
-	free(real_dir);
-	free(real);
-	return below;
-}
-
-bool repo_find_commit(git_repository *repo, const char *rev, git_commit **commit, RgDiags *diags)
-{
-	g_autoptr(git_object) object = NULL;
-	git_object *peeled = NULL;
-	if (git_revparse_single(&object, repo, rev) == 0 &&
-		git_object_peel(&peeled, object, GIT_OBJECT_COMMIT) == 0) {
-		*commit = (git_commit *)peeled;
-		return true;
-	}
-	RgDiag *diag = rg_diags_error(
-		diags, "git.no-revision", "this git repository has no commit \"%s\"", rev);
-	if (git_repository_is_shallow(repo) == 1)
-		rg_diag_hint(diag,
-			"this clone is shallow: run `git fetch --unshallow` and `git fetch "
-			"origin BRANCH`, or configure a full clone in the CI (depth 0)");
-	else
-		rg_diag_hint(diag, "run `git fetch origin`, and use the branch as origin/BRANCH");
-	return false;
-}
+#define MAX_LINKS 40 /* as in path_resolution(7) */
 
 static char *report_other(const char *path, const char *rev, const char *what, RgDiags *diags)
 {
 	rg_diags_error(diags, "git.not-a-file", "\"%s\" at \"%s\" is %s", path, rev, what);
+	return NULL;
+}
+
+static char *read_blob(git_repository *repo, const git_commit *commit, const char *path,
+	const char *rev, size_t *len, RgDiags *diags);
+
+/* The folder above `path` that is a submodule, and its commit; NULL: there is none. */
+static char *find_submodule(const git_tree *tree, const char *path, git_oid *id)
+{
+	g_autofree char *at = g_strdup(path);
+	for (char *slash; (slash = strrchr(at, '/'));) {
+		g_autoptr(git_tree_entry) entry = NULL;
+		*slash = '\0';
+		if (git_tree_entry_bypath(&entry, tree, at) != 0)
+			continue;
+		if (git_tree_entry_type(entry) != GIT_OBJECT_COMMIT)
+			return NULL;
+		git_oid_cpy(id, git_tree_entry_id(entry));
+		return g_steal_pointer(&at);
+	}
+	return NULL;
+}
+
+/* From the submodule's commit that the outer commit names, so nothing in the submodule decides what
+ * that is. */
+static char *read_below(git_repository *outer, const char *folder, const git_oid *id,
+	const char *path, size_t *len, RgDiags *diags)
+{
+	const char *workdir = git_repository_workdir(outer);
+	g_autofree char *top = g_build_filename(workdir ? workdir : "", folder, NULL);
+	g_autoptr(git_repository) inner = NULL;
+	g_autoptr(git_commit) commit = NULL;
+	const char *rev = git_oid_tostr_s(id);
+	if (repo_open_top(top, &inner) == 0 && git_commit_lookup(&commit, inner, id) == 0)
+		return read_blob(inner, commit, path, rev, len, diags);
+	RgDiag *diag = rg_diags_error(diags, "git.unreadable",
+		"the submodule \"%s\" is not checked out, or lacks commit %.12s", folder, rev);
+	rg_diag_hint(diag, "run `git submodule update --init`");
 	return NULL;
 }
 
@@ -78,6 +55,10 @@ static char *read_blob(git_repository *repo, const git_commit *commit, const cha
 	g_autoptr(git_tree_entry) entry = NULL;
 	g_autoptr(git_blob) blob = NULL;
 	if (git_commit_tree(&tree, commit) != 0 || git_tree_entry_bypath(&entry, tree, path) != 0) {
+		git_oid id;
+		g_autofree char *folder = tree ? find_submodule(tree, path, &id) : NULL;
+		if (folder)
+			return read_below(repo, folder, &id, path + strlen(folder) + 1, len, diags);
 		rg_diags_error(diags, "git.no-file", "\"%s\" at \"%s\" does not exist", path, rev);
 		return NULL;
 	}
@@ -96,6 +77,68 @@ static char *read_blob(git_repository *repo, const git_commit *commit, const cha
 	return text;
 }
 
+/* The first folder of `path`, or `path` itself, that is a symbolic link there: its length and
+ * target. NULL: there is none. */
+static char *find_link(
+	git_repository *repo, const git_tree *tree, const char *path, size_t *link_len)
+{
+	for (const char *end = path; *end;) {
+		g_autoptr(git_tree_entry) entry = NULL;
+		g_autoptr(git_blob) blob = NULL;
+		end += *end == '/';
+		end += strcspn(end, "/");
+		*link_len = (size_t)(end - path);
+		g_autofree char *at = g_strndup(path, *link_len);
+		if (git_tree_entry_bypath(&entry, tree, at) != 0)
+			return NULL;
+		if (git_tree_entry_filemode(entry) == GIT_FILEMODE_LINK)
+			return git_blob_lookup(&blob, repo, git_tree_entry_id(entry)) != 0
+				       ? NULL
+				       : g_strndup(git_blob_rawcontent(blob),
+						 (gsize)git_blob_rawsize(blob));
+	}
+	return NULL;
+}
+
+/* `path` without the symbolic links that the commit has; one that leads out of it stays. */
+static char *follow_links(git_repository *repo, const git_commit *commit, const char *path)
+{
+	g_autoptr(git_tree) tree = NULL;
+	char *at = g_strdup(path), *target;
+	size_t len;
+	if (git_commit_tree(&tree, commit) != 0)
+		return at;
+	for (int hops = 0; hops < MAX_LINKS && (target = find_link(repo, tree, at, &len)); hops++) {
+		g_autofree char *link = g_strndup(at, len), *owned = target;
+		g_autofree char *folder = g_path_get_dirname(link);
+		g_autofree char *beside = g_strconcat("/", folder, "/", owned, at + len, NULL);
+		g_autofree char *full = g_canonicalize_filename(beside, "/");
+		if (g_path_is_absolute(owned))
+			break;
+		g_free(at);
+		at = g_strdup(full + 1);
+	}
+	return at;
+}
+
+char *repo_read_below(
+	const char *root, const char *below, const char *rev, size_t *len, RgDiags *diags)
+{
+	bool use = repo_begin(root, diags);
+	g_autoptr(git_repository) repo = NULL;
+	g_autoptr(git_commit) commit = NULL;
+	if (!use || !repo_open_root(root, &repo, diags))
+		return NULL;
+	if (!repo) {
+		repo_report_unreadable(root, diags);
+		return NULL;
+	}
+	if (!repo_find_commit(repo, rev, &commit, diags))
+		return NULL;
+	g_autofree char *path = follow_links(repo, commit, below);
+	return read_blob(repo, commit, path, rev, len, diags);
+}
+
 static char *read_in(git_repository *repo, RgProvenance *provenance, const char *rev, size_t *len,
 	RgDiags *diags)
 {
@@ -109,27 +152,10 @@ static char *read_in(git_repository *repo, RgProvenance *provenance, const char 
 	return read_blob(repo, commit, provenance->path, rev, len, diags);
 }
 
-git_repository *repo_open_at(const char *path, char **below, char **root, RgDiags *diags)
-{
-	g_autofree char *file = g_canonicalize_filename(path, NULL);
-	g_autofree char *folder =
-		g_file_test(file, G_FILE_TEST_IS_DIR) ? g_strdup(file) : existing_folder(file);
-	g_autoptr(git_repository) repo = NULL;
-	if (!repo_open_around(folder, &repo, diags))
-		return NULL;
-	if (repo)
-		*below = path_below(repo, path, file, root);
-	if (*below)
-		return g_steal_pointer(&repo);
-	rg_diags_error(
-		diags, "git.no-repository", "there is no git repository around \"%s\"", path);
-	return NULL;
-}
-
 char *repo_read_at(
 	const char *path, const char *rev, size_t *len, RgProvenance **provenance, RgDiags *diags)
 {
-	g_auto(RepoUse) use = repo_begin(path, diags);
+	bool use = repo_begin(path, diags);
 	g_autoptr(RgProvenance) found = g_new0(RgProvenance, 1);
 	g_autoptr(git_repository) repo =
 		use ? repo_open_at(path, &found->path, &found->root, diags) : NULL;

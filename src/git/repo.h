@@ -14,20 +14,9 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(git_diff, git_diff_free)
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(git_index, git_index_free)
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(git_buf, git_buf_dispose)
 
-/* Initializes libgit2 until the end of the scope; false and a diagnostic if that fails. Declare it
- * before anything that it must outlive. */
-typedef bool RepoUse;
-static inline void repo_end(const RepoUse *use)
-{
-	if (*use)
-		git_libgit2_shutdown();
-}
-G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(RepoUse, repo_end)
-RepoUse repo_begin(const char *path, RgDiags *diags);
-
-/* The repository around `dir`; *repo stays NULL if there is none. False if there is one that cannot
- * be read. */
-bool repo_open_around(const char *dir, git_repository **repo, RgDiags *diags);
+/* repo.c */
+/* Starts libgit2 unless it runs; false and a diagnostic if that fails. */
+bool repo_begin(const char *path, RgDiags *diags);
 /* false, for the caller to return. */
 bool repo_report_unreadable(const char *path, RgDiags *diags);
 /* "Name <mail>" of the commit; g_free it. */
@@ -36,17 +25,35 @@ char *repo_author(const git_commit *commit);
 /* libgit2's last error text. */
 const char *repo_last_words(void);
 
-/* read.c */
-/* The repository around `path`, which need not be in its work tree; *below is its path there, ""
+/* open.c */
+/* The one whose ".git" is in the folder `top`; libgit2's code. */
+int repo_open_top(const char *top, git_repository **repo);
+/* The repository around `dir`; *repo stays NULL if there is none. False if there is one that cannot
+ * be read. */
+bool repo_open_around(const char *dir, git_repository **repo, RgDiags *diags);
+/* The same, but of a submodule the one that it is part of: a change decides what its submodules
+ * contain, so nothing in them says what is trusted. */
+bool repo_open_root(const char *dir, git_repository **repo, RgDiags *diags);
+/* repo_open_root of `path`, which need not be in its work tree; *below is its path there, ""
  * for the root. NULL and a diagnostic if there is none. */
 git_repository *repo_open_at(const char *path, char **below, char **root, RgDiags *diags);
+
+/* revision.c */
 bool repo_find_commit(git_repository *repo, const char *rev, git_commit **commit, RgDiags *diags);
+char *repo_resolve_at(const char *path, const char *rev, char **root, RgDiags *diags);
+
+/* read.c */
 char *repo_read_at(
 	const char *path, const char *rev, size_t *len, RgProvenance **provenance, RgDiags *diags);
 
+/* Of the repository with the work tree `root`, whose symbolic links do not count: only those that
+ * the commit has. */
+char *repo_read_below(
+	const char *root, const char *below, const char *rev, size_t *len, RgDiags *diags);
+
 /* list.c */
 GPtrArray *repo_list_at(const char *path, const char *rev, bool *is_file, RgDiags *diags);
-bool repo_tracks(const char *path);
+bool repo_tracks(const char *path, bool *tracked, RgDiags *diags);
 
 /* changes.c */
 RgGitChanges *repo_changes(const char *folder, const char *since, const char *ref, RgDiags *diags);

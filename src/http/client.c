@@ -7,6 +7,7 @@
 #include <time.h>
 #include "base/caps.h"
 #include "base/clock.h"
+#include "base/loopback.h"
 #include "http/easy.h"
 #include "http/rate.h"
 #include "http/retry.h"
@@ -23,7 +24,7 @@ typedef struct {
 	RgEasyPool pool;
 	RgRate rate;
 	RgTrace trace;
-	_Atomic uint64_t requests, mutating;
+	_Atomic uint64_t requests, mutating, remote; /* remote: not to a loopback address */
 } Client;
 
 /* One rg_http_send. */
@@ -73,6 +74,12 @@ static void client_counts(RgHttp *http, uint64_t *requests, uint64_t *mutating)
 	*mutating = atomic_load(&client->mutating);
 }
 
+static bool client_is_local(RgHttp *http)
+{
+	Client *client = (Client *)http;
+	return atomic_load(&client->requests) != 0 && atomic_load(&client->remote) == 0;
+}
+
 static bool wait_and_tell(Exchange *exchange, unsigned wait_ms, const char *why)
 {
 	Client *client = exchange->client;
@@ -110,6 +117,8 @@ static bool try_once(Exchange *exchange)
 	g_byte_array_set_size(reply->body, 0);
 	json_object_clear(reply->headers);
 	reply->tries++;
+	if (!rg_is_loopback_url(exchange->request->url))
+		atomic_fetch_add(&client->remote, 1);
 	atomic_fetch_add(&client->requests, 1);
 	if (!exchange->request->reading)
 		atomic_fetch_add(&client->mutating, 1);
@@ -149,7 +158,7 @@ static bool try_once(Exchange *exchange)
 static unsigned shorten(const Exchange *exchange, unsigned backoff_ms)
 {
 	unsigned longest_ms = exchange->client->options.loopback_backoff_ms;
-	if (longest_ms == 0 || !rg_retry_is_loopback(exchange->request->url))
+	if (longest_ms == 0 || !rg_is_loopback_url(exchange->request->url))
 		return backoff_ms;
 	return MIN(backoff_ms, longest_ms);
 }
@@ -367,6 +376,7 @@ static const RgHttpModule module = {
 	.send = client_send,
 	.sleep = client_sleep,
 	.counts = client_counts,
+	.is_local = client_is_local,
 	.library = client_library,
 };
 

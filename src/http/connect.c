@@ -1,6 +1,7 @@
 #include "http/connect.h"
 #include <arpa/inet.h>
 #include <string.h>
+#include "base/loopback.h"
 
 typedef char CurlText;
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(CurlText, curl_free)
@@ -45,7 +46,7 @@ static void set_tls(CURL *curl, const json_t *connection)
 
 /* ---- where to */
 
-/* 127.0.0.0/8, 169.254.0.0/16 (RFC 3927), ::1, fe80::/10 (RFC 4291): never through a proxy, which
+/* This machine, 169.254.0.0/16 (RFC 3927), fe80::/10 (RFC 4291): never through a proxy, which
  * would see the credentials of a metadata service. */
 static bool is_near(const char *host)
 {
@@ -54,13 +55,11 @@ static bool is_near(const char *host)
 	g_autofree char *bare = g_strdup(host[0] == '[' ? host + 1 : host);
 	if (strcspn(bare, "]%") < strlen(bare))
 		bare[strcspn(bare, "]%")] = '\0';
-	if (inet_pton(AF_INET, bare, &four) == 1) {
-		uint32_t address = ntohl(four.s_addr);
-		return address >> 24 == 127 || address >> 16 == 0xa9fe;
-	}
-	if (inet_pton(AF_INET6, bare, &six) == 1)
-		return IN6_IS_ADDR_LOOPBACK(&six) || IN6_IS_ADDR_LINKLOCAL(&six);
-	return g_ascii_strcasecmp(bare, "localhost") == 0;
+	if (rg_is_loopback(bare))
+		return true;
+	if (inet_pton(AF_INET, bare, &four) == 1)
+		return ntohl(four.s_addr) >> 16 == 0xa9fe;
+	return inet_pton(AF_INET6, bare, &six) == 1 && IN6_IS_ADDR_LINKLOCAL(&six);
 }
 
 static void set_proxy(CURL *curl, const char *host, const json_t *connection)

@@ -38,13 +38,11 @@ static char **steps_of(const char *pointer)
 
 static void add_exact(RgHide *hide, const json_t *secrets)
 {
-	size_t i;
-	json_t *text;
 	hide->headers = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
 	hide->pointers = g_ptr_array_new_with_free_func((GDestroyNotify)g_strfreev);
-	json_array_foreach (json_object_get(secrets, "headers"), i, text)
+	rg_json_foreach (text, json_object_get(secrets, "headers"))
 		g_hash_table_add(hide->headers, g_ascii_strdown(json_string_value(text), -1));
-	json_array_foreach (json_object_get(secrets, "pointers"), i, text)
+	rg_json_foreach (text, json_object_get(secrets, "pointers"))
 		g_ptr_array_add(hide->pointers, steps_of(json_string_value(text)));
 }
 
@@ -117,11 +115,9 @@ static void hide_members(const RgHide *hide, json_t *object)
 
 static void hide_in(const RgHide *hide, json_t *value)
 {
-	size_t i;
-	json_t *member;
 	if (json_is_object(value))
 		hide_members(hide, value);
-	json_array_foreach (value, i, member)
+	rg_json_foreach (member, value)
 		hide_in(hide, member);
 }
 

@@ -74,6 +74,9 @@ typedef struct {
 	/* The longest back-off for a loopback address, for tests; 0 = as for any other. It does not
 	 * affect other hosts or Retry-After. */
 	unsigned loopback_backoff_ms;
+	/* How long a cloud at a loopback address may show what was before a change, for tests; 0 =
+	 * as long as any other. Of the caller: the transport ignores it. */
+	unsigned loopback_wait_s;
 	/* All tries of a request and the waits between them, except waits for its turn; 0 =
 	 * RG_HTTP_CALL_MS. */
 	unsigned call_ms;
@@ -104,3 +107,5 @@ void rg_http_reply_clear(RgHttpReply *reply);
 bool rg_http_sleep(RgHttp *http, unsigned ms);
 /* Number of requests sent: all, and those not marked as reading. Any thread. */
 void rg_http_counts(RgHttp *http, uint64_t *requests, uint64_t *mutating);
+/* Whether requests were sent, and all to loopback addresses. Any thread. */
+bool rg_http_is_local(RgHttp *http);

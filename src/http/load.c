@@ -58,3 +58,8 @@ void rg_http_counts(RgHttp *http, uint64_t *requests, uint64_t *mutating)
 {
 	http->module->counts(http, requests, mutating);
 }
+
+bool rg_http_is_local(RgHttp *http)
+{
+	return http->module->is_local(http);
+}

@@ -22,6 +22,7 @@ typedef struct {
 		RgHttp *http, const RgHttpRequest *request, RgHttpReply *reply, RgDiags *diags);
 	bool (*sleep)(RgHttp *http, unsigned ms);
 	void (*counts)(RgHttp *http, uint64_t *requests, uint64_t *mutating);
+	bool (*is_local)(RgHttp *http);
 	const char *(*library)(void);
 } RgHttpModule;
 

@@ -44,17 +44,6 @@ unsigned rg_retry_connect_ms(unsigned tries)
 	return tries == 1 ? 200 : 800;
 }
 
-bool rg_retry_is_loopback(const char *url)
-{
-	g_autoptr(GUri) uri = g_uri_parse(url, G_URI_FLAGS_NONE, NULL);
-	const char *host = uri ? g_uri_get_host(uri) : NULL;
-	if (!host)
-		return false;
-	bool numeric = host[strspn(host, "0123456789.")] == '\0';
-	return g_str_equal(host, "localhost") || g_str_equal(host, "::1") ||
-	       (numeric && g_str_has_prefix(host, "127."));
-}
-
 unsigned rg_retry_after_ms(const char *value, int64_t now_s)
 {
 	guint64 seconds;

@@ -11,8 +11,6 @@ unsigned rg_retry_connect_ms(unsigned tries);
 /* Retry-After (RFC 9110, 10.2.3: seconds or a date), at most RG_RETRY_AFTER_MAX_S; 0 if
  * absent or past. */
 unsigned rg_retry_after_ms(const char *value, int64_t now_s);
-/* Whether a URL refers to this machine: localhost, 127.0.0.0/8 or ::1. */
-bool rg_retry_is_loopback(const char *url);
 
 #define RG_RETRY_CONNECT_TRIES 3
 #define RG_RETRY_AFTER_MAX_S 1000000 /* far longer than a call may take */

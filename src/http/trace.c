@@ -147,9 +147,8 @@ void rg_trace_write(RgTrace *trace, const RgTraceEntry *entry)
 			line, "error", trace_show(trace, entry->error, strlen(entry->error)));
 	if (reply->status != 0) {
 		json_object_set_new(line, "status", json_integer(reply->status));
-		json_t *headers = json_object(), *value;
-		const char *name;
-		json_object_foreach (reply->headers, name, value)
+		json_t *headers = json_object();
+		rg_json_foreach_member (name, value, reply->headers)
 			set_header(trace, headers, name, json_string_value(value));
 		json_object_set_new(line, "reply_headers", headers);
 		json_object_set_new(line, "reply_body",

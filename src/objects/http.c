@@ -1,4 +1,5 @@
 #include "objects/http.h"
+#include "base/loopback.h"
 #include "base/redact.h"
 #include "http/http.h"
 #include <string.h>
@@ -12,6 +13,12 @@ static const char *value_of(
 	g_autofree char *variable = g_strconcat("TF_HTTP_", upper, NULL);
 	const char *own = rg_json_str(url->parameters, name, NULL), *set = host->env(variable);
 	return own && *own ? own : set && *set ? set : otherwise;
+}
+
+static bool is_encrypted(const char *address)
+{
+	g_autofree char *scheme = g_uri_parse_scheme(address);
+	return g_strcmp0(scheme, "https") == 0 || rg_is_loopback_url(address);
 }
 
 static bool refuse_plain(const HttpPlace *place, RgDiags *diags)
@@ -46,14 +53,15 @@ bool http_place_open(HttpPlace *place, const RgObjectsHost *host, const ObjectsU
 	place->shown = g_strdup(how->shown);
 	place->writes = how->writes;
 	place->address = g_strconcat(url->scheme, "://", where, NULL);
-	if (g_str_equal(url->scheme, "http") && !objects_is_loopback(place->address))
-		return refuse_plain(place, diags);
 	bool managed = strstr(where, FORGE_PATH) != NULL;
 	g_autofree char *beside =
 		managed ? g_strconcat(place->address, "/lock", NULL) : g_strdup(place->address);
 	place->lock_address = g_strdup(value_of(host, url, "lock_address", beside));
 	place->unlock_address =
 		g_strdup(value_of(host, url, "unlock_address", place->lock_address));
+	if (!is_encrypted(place->address) || !is_encrypted(place->lock_address) ||
+		!is_encrypted(place->unlock_address))
+		return refuse_plain(place, diags);
 	place->update_method = g_strdup(value_of(host, url, "update_method", "POST"));
 	place->lock_method =
 		g_strdup(value_of(host, url, "lock_method", managed ? "POST" : "LOCK"));
@@ -87,8 +95,8 @@ typedef struct {
 	bool reading;
 } Ask;
 
-/* The status; 0 after diagnostics. *answer: what JSON came, or NULL. */
-static int ask(HttpPlace *place, const Ask *ask, json_t **answer, RgDiags *diags)
+/* The status; 0 after diagnostics. Always clear the reply. */
+static int ask(HttpPlace *place, const Ask *ask, RgHttpReply *reply, RgDiags *diags)
 {
 	static const char *const headers[] = {"Content-Type: application/json", NULL};
 	char *text = ask->body ? json_dumps(ask->body, JSON_COMPACT) : NULL;
@@ -102,16 +110,24 @@ static int ask(HttpPlace *place, const Ask *ask, json_t **answer, RgDiags *diags
 		.auth = place->auth,
 		.what = ask->what};
 	g_autoptr(RgDiags) why = rg_diags_new();
-	RgHttpReply reply = {0};
-	bool answered = rg_http_send(place->http, &request, &reply, why);
-	int status = answered ? reply.status : 0;
-	*answer = answered && reply.body && reply.body->len > 0
-			  ? json_loadb((const char *)reply.body->data, reply.body->len, 0, NULL)
-			  : NULL;
+	bool answered = rg_http_send(place->http, &request, reply, why);
 	if (!answered)
 		objects_explain(place->shown, place->writes, why, diags);
-	rg_http_reply_clear(&reply);
 	free(text);
+	return answered ? reply->status : 0;
+}
+
+static size_t length_of(const RgHttpReply *reply)
+{
+	return reply->body ? reply->body->len : 0;
+}
+
+/* Of an answer whose body is not needed. */
+static int ask_status(HttpPlace *place, const Ask *what, RgDiags *diags)
+{
+	RgHttpReply reply = {0};
+	int status = ask(place, what, &reply, diags);
+	rg_http_reply_clear(&reply);
 	return status;
 }
 
@@ -122,12 +138,12 @@ static const char *hint_of(int status)
 	case 403:
 		return "give user and password in TF_HTTP_USERNAME and TF_HTTP_PASSWORD";
 	case 413:
-		return "let the server accept larger documents; nothing recorded is lost";
+		return "let the server accept larger documents; your state is safe";
 	case 507:
-		return "free some disk space on the server; nothing recorded is lost";
+		return "free some disk space on the server; your state is safe";
 	default:
 		return "check the URL, and that it is a server of Terraform's HTTP backend "
-		       "protocol; nothing recorded is lost";
+		       "protocol; your state is safe";
 	}
 }
 
@@ -143,19 +159,40 @@ static void report(const HttpPlace *place, const char *what, int status, RgDiags
 	rg_diag_hint(diag, "%s", hint_of(status));
 }
 
+/* Names no part of the answer: it may be half of a state. */
+static json_t *refuse_answer(const HttpPlace *place, const RgHttpReply *reply, RgDiags *diags)
+{
+	RgDiag *diag = rg_diags_error(diags, "state.corrupt",
+		"the server of the state \"%s\" sent a document that is not a state", place->shown);
+	rg_diag_detail(diag, "the answer has %zu bytes of %s that are not a whole JSON object",
+		length_of(reply), rg_json_str(reply->headers, "content-type", "unknown type"));
+	rg_diag_hint(diag, "check the URL, and that no proxy or login page answers in place of the "
+			   "server; nothing was written");
+	return NULL;
+}
+
+static json_t *parse_document(const HttpPlace *place, const RgHttpReply *reply, RgDiags *diags)
+{
+	g_autoptr(RgDiags) unused = rg_diags_new();
+	json_auto_t *document = rg_json_parse((const char *)reply->body->data, reply->body->len,
+		place->shown, "state.corrupt", unused);
+	return json_is_object(document) ? g_steal_pointer(&document)
+					: refuse_answer(place, reply, diags);
+}
+
 json_t *http_read(HttpPlace *place, bool *absent, RgDiags *diags)
 {
 	const Ask get = {
 		.method = "GET", .url = place->address, .what = "GetState", .reading = true};
-	json_t *answer = NULL;
-	int status = ask(place, &get, &answer, diags);
-	*absent = status == 404 || status == 204 || (status == 200 && !answer);
-	if (status == 200 && json_is_object(answer))
-		return answer;
-	json_decref(answer);
-	if (status != 0 && !*absent)
+	RgHttpReply reply = {0};
+	int status = ask(place, &get, &reply, diags);
+	bool empty = length_of(&reply) == 0;
+	*absent = status == 404 || status == 204 || (status == 200 && empty);
+	json_t *document = status == 200 && !empty ? parse_document(place, &reply, diags) : NULL;
+	if (status != 0 && status != 200 && !*absent)
 		report(place, "read it", status, diags);
-	return NULL;
+	rg_http_reply_clear(&reply);
+	return document;
 }
 
 RgObjectResult http_write(HttpPlace *place, const char *id, const json_t *document, RgDiags *diags)
@@ -165,8 +202,7 @@ RgObjectResult http_write(HttpPlace *place, const char *id, const json_t *docume
 		id ? g_strconcat(place->address, mark, "ID=", id, NULL) : g_strdup(place->address);
 	const Ask post = {
 		.method = place->update_method, .url = url, .what = "PutState", .body = document};
-	json_auto_t *answer = NULL;
-	int status = ask(place, &post, &answer, diags);
+	int status = ask_status(place, &post, diags);
 	if (status >= 200 && status < 300)
 		return RG_OBJECT_DONE;
 	if (status == 409 || status == 423)
@@ -182,12 +218,12 @@ RgObjectResult http_lock(HttpPlace *place, const json_t *info, json_t **holder, 
 		.url = place->lock_address,
 		.what = "LockState",
 		.body = info};
-	json_t *answer = NULL;
-	int status = ask(place, &lock, &answer, diags);
+	RgHttpReply reply = {0};
+	int status = ask(place, &lock, &reply, diags);
 	bool held = status == 409 || status == 423;
-	if (held)
-		*holder = g_steal_pointer(&answer);
-	json_decref(answer);
+	if (held && length_of(&reply) > 0)
+		*holder = json_loadb((const char *)reply.body->data, reply.body->len, 0, NULL);
+	rg_http_reply_clear(&reply);
 	if (held) /* by us: the first answer was lost */
 		return g_str_equal(rg_json_str(*holder, "ID", ""), rg_json_str(info, "ID", "?"))
 			       ? RG_OBJECT_DONE
@@ -208,8 +244,7 @@ bool http_unlock(HttpPlace *place, const json_t *info, RgDiags *diags)
 				       : g_strdup(place->unlock_address);
 	const Ask unlock = {
 		.method = place->unlock_method, .url = url, .what = "UnlockState", .body = info};
-	json_auto_t *answer = NULL;
-	int status = ask(place, &unlock, &answer, diags);
+	int status = ask_status(place, &unlock, diags);
 	if (status != 0 && (status < 200 || status >= 300))
 		report(place, "unlock it", status, diags);
 	return status >= 200 && status < 300;

@@ -16,7 +16,8 @@ typedef struct {
 bool http_place_open(HttpPlace *place, const RgObjectsHost *host, const ObjectsUrl *url,
 	const RgRemoteOpen *how, RgDiags *diags);
 void http_place_clear(HttpPlace *place);
-/* The document, a new reference; NULL and *absent, or diagnostics. */
+/* The document, an object, a new reference; NULL and *absent (404, 204, an empty body), or
+ * diagnostics. */
 json_t *http_read(HttpPlace *place, bool *absent, RgDiags *diags);
 /* CONFLICT: the lock is not ours. `id` NULL: without one. */
 RgObjectResult http_write(HttpPlace *place, const char *id, const json_t *document, RgDiags *diags);

@@ -9,11 +9,10 @@ typedef struct {
 } ObjectsUrl;
 void objects_url_clear(ObjectsUrl *url);
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(ObjectsUrl, objects_url_clear)
-ObjectsUrl objects_url_parse(const char *text);
 
-/* Of a URL: its host is this machine. */
-bool objects_is_loopback(const char *url);
-
+/* transport.c */
+/* The transport of a store: reads only if the handle only reads. */
+RgHttpOptions objects_http(const RgObjectsHost *host, const RgRemoteOpen *how);
 /* What went wrong with a request to the store, under the codes of states; takes all of `why`. */
 void objects_explain(const char *shown, bool writes, RgDiags *why, RgDiags *diags);
 
@@ -23,5 +22,3 @@ RgObjects *objects_open_module(RgObjectsHost *host, const char *provider, const 
 /* terraform.c */
 RgObjects *objects_open_http(
 	const RgObjectsHost *host, const ObjectsUrl *url, const RgRemoteOpen *how, RgDiags *diags);
-/* The transport of a store: reads only if the handle only reads. */
-RgHttpOptions objects_http(const RgObjectsHost *host, const RgRemoteOpen *how);

@@ -79,15 +79,11 @@ static bool module_list(
 static bool check_parameters(
 	const json_t *known, const ObjectsUrl *url, const char *shown, RgDiags *diags)
 {
-	const char *name;
-	json_t *value;
-	json_object_foreach (url->parameters, name, value) {
+	rg_json_foreach_member (name, value, url->parameters) {
 		if (json_object_get(known, name))
 			continue;
 		g_autoptr(GString) names = g_string_new(NULL);
-		const char *other;
-		json_t *unused;
-		json_object_foreach (rg_json_unconst(known), other, unused)
+		rg_json_foreach_member (other, unused, known)
 			g_string_append_printf(names, "%s%s", names->len ? ", " : "", other);
 		RgDiag *diag = rg_diags_error(diags, "state.unknown-store",
 			"the URL of the state \"%s\" has an unknown parameter \"%s\"", shown, name);

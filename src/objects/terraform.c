@@ -14,6 +14,7 @@ typedef struct {
 	json_t *document; /* as last read or written; NULL: not read */
 	char *id;	  /* of the lock that this process has, or NULL */
 	unsigned locks;	  /* clusters that have it */
+	bool known;	  /* this process has read or written a document */
 	bool dirty;	  /* something was removed */
 } HttpObjects;
 
@@ -43,18 +44,67 @@ static bool refuse_foreign(const HttpObjects *http, RgDiags *diags)
 	return false;
 }
 
+/* Members of every state that Terraform (stateV4 of its internal/states/statefile/version4.go) or
+ * this file writes. */
+static bool is_state(const json_t *document)
+{
+	return json_is_integer(json_object_get(document, "version")) &&
+	       json_is_integer(json_object_get(document, "serial")) &&
+	       json_is_string(json_object_get(document, "lineage"));
+}
+
+static bool are_objects(const json_t *objects)
+{
+	rg_json_foreach_member (name, value, objects) {
+		if (!json_is_string(value))
+			return false;
+	}
+	return true;
+}
+
+static bool refuse_document(const HttpObjects *http, const char *why, RgDiags *diags)
+{
+	RgDiag *diag = rg_diags_error(diags, "state.corrupt",
+		"the server of the state \"%s\" sent a document that raygpu did not write",
+		http->place.shown);
+	rg_diag_detail(diag, "%s", why);
+	rg_diag_hint(diag, "check the URL, or restore an earlier version of the document; nothing "
+			   "was written");
+	return false;
+}
+
+static bool check_document(const HttpObjects *http, const json_t *document, RgDiags *diags)
+{
+	const json_t *own = json_object_get(document, OWN);
+	if (!is_state(document))
+		return refuse_document(
+			http, "version, serial or lineage is missing or has another type", diags);
+	if (!own)
+		return (json_array_size(json_object_get(document, "resources")) == 0 &&
+			       json_object_size(json_object_get(document, "outputs")) == 0) ||
+		       refuse_foreign(http, diags);
+	return (json_is_object(own) && are_objects(own)) ||
+	       refuse_document(http, "a member of \"" OWN "\" has another type", diags);
+}
+
+/* A document that this process has read is not deleted by any run of raygpu. */
+static bool is_new(const HttpObjects *http, RgDiags *diags)
+{
+	return !http->known ||
+	       refuse_document(http, "the document was there before, and is missing now", diags);
+}
+
 static bool read_document(HttpObjects *http, RgDiags *diags)
 {
 	bool absent = false;
-	json_t *document = http_read(&http->place, &absent, diags);
-	if (!document && !absent)
+	json_auto_t *document = http_read(&http->place, &absent, diags);
+	if (absent ? !is_new(http, diags) : !document || !check_document(http, document, diags))
 		return false;
+	http->known = !absent;
 	json_decref(http->document);
-	http->document = document ? document : new_document();
+	http->document = absent ? new_document() : g_steal_pointer(&document);
 	http->dirty = false;
-	return json_is_object(json_object_get(http->document, OWN)) ||
-	       json_array_size(json_object_get(http->document, "resources")) == 0 ||
-	       refuse_foreign(http, diags);
+	return true;
 }
 
 static json_t *objects_of(HttpObjects *http)
@@ -70,8 +120,10 @@ static RgObjectResult write_document(HttpObjects *http, RgDiags *diags)
 	json_int_t serial = rg_json_int(http->document, "serial", 0);
 	json_object_set_new(http->document, "serial", json_integer(serial + 1));
 	RgObjectResult result = http_write(&http->place, http->id, http->document, diags);
-	if (result == RG_OBJECT_DONE)
+	if (result == RG_OBJECT_DONE) {
 		http->dirty = false;
+		http->known = true;
+	}
 	return result;
 }
 
@@ -252,11 +304,9 @@ static bool tf_list(
 	RgObjects *objects, const char *prefix, bool advise, GPtrArray *names, RgDiags *diags)
 {
 	HttpObjects *http = (HttpObjects *)objects;
-	const char *name;
-	json_t *value;
 	if (!(http->locks > 0 && http->document) && !read_document(http, diags))
 		return false;
-	json_object_foreach (objects_of(http), name, value) {
+	rg_json_foreach_member (name, value, objects_of(http)) {
 		if (g_str_has_prefix(name, prefix))
 			g_ptr_array_add(names, g_strdup(name));
 	}

@@ -25,9 +25,11 @@ bool pass_boot(RgSession *session, const RgPass *pass, json_t *fitted, RgDiags *
 	const char *provider = pass->cluster->provider.name;
 	const char *by = rg_json_str(boot, "by", "nothing");
 	RgBootOptions options = {.by = g_str_equal(by, "cloud_init")  ? RG_BOOT_CLOUD_INIT
+				       : g_str_equal(by, "script")    ? RG_BOOT_SCRIPT
 				       : g_str_equal(by, "container") ? RG_BOOT_CONTAINER
 								      : RG_BOOT_NOTHING,
-		.user_data_bytes = (size_t)rg_json_int(boot, "user_data_bytes", 0),
+		.user_data_bytes = (size_t)rg_json_int(boot, "user_data_bytes", G_MAXINT64),
+		.install_docker = rg_json_bool(boot, "install_docker", false),
 		.lease = rg_json_bool(boot, "lease", false),
 		.gzip_size = rg_expr_gzip_size};
 	bool ok =

@@ -9,8 +9,7 @@
 static json_t *made_of(const RgDiff *diff)
 {
 	json_t *made = json_object();
-	for (guint i = 0; i < diff->changes->len; i++) {
-		const RgChange *change = diff->changes->pdata[i];
+	rg_ptr_foreach (const RgChange, change, diff->changes) {
 		bool makes =
 			change->action == RG_ACTION_CREATE || change->action == RG_ACTION_REPLACE;
 		if (!makes || !change->desired || !change->desired->group ||
@@ -25,10 +24,8 @@ static json_t *made_of(const RgDiff *diff)
 
 static void add_entries(json_t *nodes, const json_t *pools)
 {
-	size_t i, k;
-	const json_t *pool, *candidate;
-	json_array_foreach (pools, i, pool) {
-		json_array_foreach (json_object_get(pool, "candidates"), k, candidate) {
+	rg_json_foreach (pool, pools) {
+		rg_json_foreach (candidate, json_object_get(pool, "candidates")) {
 			json_t *below = json_object_get(candidate, "floor");
 			json_array_append(nodes, json_object_get(candidate, "node"));
 			if (below)
@@ -51,7 +48,7 @@ static bool complete(RgSession *session, const RgPass *pass, const json_t *pools
 json_t *pass_candidates(RgSession *session, const RgPass *pass)
 {
 	json_auto_t *made = made_of(pass->diff);
-	RgLimits limits[2] = {0};
+	RgLimits limits[RG_LIMITS_MAX] = {0};
 	if (!pass->shapes || !json_object_size(made))
 		return NULL;
 	const RgCandidatesInput input = {.cluster = pass->cluster,
@@ -60,7 +57,7 @@ json_t *pass_candidates(RgSession *session, const RgPass *pass)
 		.made = made,
 		.head_stays = pass_has_workers(pass),
 		.limits = limits,
-		.n_limits = pass_policies(pass->cluster, pass->project, limits)};
+		.n_limits = rg_limits_all(pass->cluster, pass->project, limits)};
 	json_auto_t *pools = rg_fit_candidates(&input);
 	return complete(session, pass, pools) ? g_steal_pointer(&pools) : NULL;
 }

@@ -99,12 +99,10 @@ bool pass_check_disk(
 
 void pass_choose_disks(const RgSchema *schema, json_t *fitted)
 {
-	size_t i, k;
-	const json_t *node, *choice;
-	json_array_foreach (json_object_get(fitted, "nodes"), i, node) {
+	rg_json_foreach (node, json_object_get(fitted, "nodes")) {
 		json_t *disk = json_object_get(node, "disk");
 		const char *type = rg_json_str(json_object_get(node, "offer"), "instance_type", "");
-		json_array_foreach (json_object_get(rg_schema_disk(schema), "default"), k, choice) {
+		rg_json_foreach (choice, json_object_get(rg_schema_disk(schema), "default")) {
 			const char *pattern = rg_json_str(choice, "instance_types", "");
 			if (!rg_json_str(disk, "type", NULL) &&
 				g_regex_match_simple(pattern, type, 0, 0))

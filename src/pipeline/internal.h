@@ -1,12 +1,14 @@
 /* Private to src/pipeline: the parts of the steps in pass.h. */
 #pragma once
 #include "fit/fit.h"
-#include "pipeline/lease.h"
+#include "intent/intent.h"
 #include "pipeline/pass.h"
 #include "pipeline/tables.h"
 
 /* pass.c. The pass's own, opened when first needed. */
 RgTables *pass_tables(RgSession *session, RgPass *pass);
+/* Back to what rg_pipeline_load made of the spec. */
+void pass_begin_again(RgPass *pass);
 /* "a, b, c"; g_free. */
 char *pass_list(const json_t *texts);
 /* Whether a text matches {"pattern"}, a rule of the module's schema; NULL: any does. */
@@ -15,20 +17,23 @@ bool pass_fits(const json_t *rule, const char *text);
 RgSource pass_source(const void *cluster, const char *pointer);
 /* Gives findings with a pointer into the spec their lines. */
 void pass_locate(const RgCluster *cluster, RgDiags *diags);
-/* The head or a worker pool of the spec; NULL: it has no such pool. */
-const RgPool *pass_find_pool(const RgCluster *cluster, const char *name);
 /* Where the cluster is: as the spec says, else as recorded. Borrowed. */
 RgProviderRef pass_place(const RgPass *pass);
+/* What the verbs of its spec look at, and what they have returned. */
+RgIntent pass_intent(const RgSession *session, const RgPass *pass);
 /* Reports a stage (RgSession.progress). */
 void pass_tell(RgSession *session, const char *stage, const char *what, size_t n, bool done);
 
-/* pipeline.c. What in the catalog satisfies the spec, its policy and what is kept; NULL with
+/* fit.c. What in the catalog satisfies the spec, its policy and what is kept; NULL with
  * diagnostics. */
 RgShapes *pass_make_shapes(RgSession *session, RgPass *pass, RgDiags *diags);
 /* Into pass->fitted, with what the nodes boot from. `facts`: what rg_fit_request asked; NULL:
- * nothing. */
+ * nothing. `lacking`: as in rg_fit. */
 bool pass_fit_facts(RgSession *session, RgPass *pass, const RgShapes *shapes, const json_t *facts,
-	RgDiags *diags);
+	json_t *lacking, RgDiags *diags);
+
+/* cluster -> desired; `read`: while the cloud is read; the two are independent. */
+bool pass_fit_read(RgSession *session, RgPass *pass, bool read, RgDiags *diags);
 
 /* resolve.c. The provider's facts about what `request` asks (`what`: for the progress); a new
  * reference, NULL with diagnostics at the spec's lines. */
@@ -36,6 +41,9 @@ json_t *pass_resolve(
 	RgSession *session, RgPass *pass, const json_t *request, const char *what, RgDiags *diags);
 /* reservations.c. Adds to the pins the facts of the reservations that the spec names. */
 bool pass_ask_reservations(RgSession *session, RgPass *pass, json_t *pins, RgDiags *diags);
+/* types.c. Adds to the catalog and the pins what the cloud says of instance types that the spec or
+ * its reservations name and no table has, and of the shapes and nodes of an inventory. */
+bool pass_ask_types(RgSession *session, RgPass *pass, json_t *pins, RgDiags *diags);
 /* Findings of fit/reservation.h for a finished plan; false: it cannot be carried out. */
 bool pass_check_reservations(const RgSession *session, const RgPass *pass, RgDiags *diags);
 
@@ -78,10 +86,6 @@ json_t *pass_facts(const RgPass *pass, const json_t *fitted);
 GArray *pass_rules(const RgPass *pass, bool destroy);
 /* RgPlanInput.files, a new reference. `spec_file`: the spec, as plans name it. */
 json_t *pass_files(const RgCluster *cluster, const char *spec_file);
-/* kept.c. What the state keeps of pools that are or were disabled (fit.h); a new reference. */
-json_t *pass_kept(const RgPass *pass);
-/* What it must keep after the plan, from the pins; a new reference, NULL: nothing. */
-json_t *pass_keep(const RgPass *pass);
 /* trust.c. Settings that affect credentials must be the cloud's own, recorded, or allowed; else
  * provider.not-admitted. */
 bool pass_check_trust(const RgSession *session, const RgPass *pass, const char *provider,
@@ -110,11 +114,6 @@ bool pass_has_workers(const RgPass *pass);
 /* Whether the cluster may leave its place when that has no capacity: the spec names others,
  * and it was never complete here. */
 bool pass_may_move(const RgSession *session, const RgPass *pass, RgDiags *diags);
-/* limits.c. Both policies and budgets; `limits` has room for two. */
-size_t pass_policies(const RgCluster *cluster, const RgProject *project, RgLimits *limits);
-/* settings.c. {"settings", "zone_maps"} of the pins (fit.h), as marked in the module's schema; a
- * new reference. */
-json_t *pass_resolve_settings(const RgCluster *cluster, const RgSchema *schema);
 bool pass_is_elsewhere(
 	const void *pass); /* RgRefreshInput.in_vain: the credentials belong to another account */
 void pass_forget_account(RgPass *pass); /* before the provider is closed */
@@ -124,6 +123,12 @@ void pass_begin_refresh(RgSession *session, RgPass *pass);
 /* clouds -> observed and strangers: needs provider and snapshot. pass->observed NULL: nothing could
  * be read. */
 void pass_refresh(RgSession *session, RgPass *pass, RgDiags *diags);
+/* look.c. The names of its pools, the head first; borrowed from it, which may be NULL. */
+GPtrArray *pass_pool_order(const RgCluster *cluster);
+/* Reads and decides; discards what was read before. */
+bool pass_look(RgSession *session, RgPass *pass, RgDiags *diags);
+/* doubts.c. The same until no decision depends on an update whose end nobody saw. */
+bool pass_look_until_sure(RgSession *session, RgPass *pass, RgDiags *diags);
 /* Of what is recorded; strangers go into the pass. */
 RgRefreshInput pass_refresh_input(RgPass *pass);
 /* preflight.c. Asks the cloud about what the plan creates, concurrently with what follows; NULL: it
@@ -141,26 +146,6 @@ bool pass_end_preflight(RgPreflight *preflight, const RgPass *pass, RgDiags *dia
 void pass_preflight(RgSession *session, RgPass *pass, RgPreflight *begun, RgDiags *diags);
 void pass_preflight_free(RgPreflight *preflight);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(RgPreflight, pass_preflight_free)
-/* taken.c. plan.name-taken if there are strangers: false if a cluster without a node would be
- * created in addition to them (assumed without a diff), else a warning. */
-bool pass_has_nodes(const RgPass *pass); /* recorded ones: the cluster is this state's */
-bool pass_check_name(const RgSession *session, const RgPass *pass, RgDiags *diags);
-/* plan.protected for each pool that the diff would remove nodes from, despite its protection. */
-void pass_check_protection(const RgSession *session, const RgPass *pass, RgDiags *diags);
-/* The pools that the state must protect; NULL if there are and were none. *changes: the differences
- * from the current state (RgPlan.protection), or NULL. */
-json_t *pass_protected_pools(const RgSession *session, const RgPass *pass, json_t **changes);
-/* lease.c. The ends of the spec's leases into pass->leases; false with spec.conflict. Needs the
- * snapshot and the renames. */
-bool pass_settle_leases(RgPass *pass, RgDiags *diags);
-/* RgPlan.leases; a new reference, NULL: none. */
-json_t *pass_lease_changes(const RgPass *pass);
-/* lease_check.c. plan.lease-ends and plan.lease-ended; false: the plan must not be carried out.
- * `cluster`: for the lines, may be NULL; `looking`: nothing is refused. */
-bool pass_check_leases(const RgPlan *plan, const RgSchema *schema, const json_t *leases,
-	const RgCluster *cluster, bool looking, RgDiags *diags);
-/* lease.c. Into the nodes of the fitted document. */
-void pass_set_expiries(const RgPass *pass, json_t *fitted);
 /* rounds.c: the replaces of pools of which a few nodes are replaced at a time. Borrows
  * the plan; NULL: everything is done in one round. */
 typedef struct Rounds Rounds;
@@ -185,40 +170,26 @@ bool rounds_go_on(Rounds *rounds, guint from, const RgSnapshot *now, GHashTable 
 void pass_notice(const RgSession *session, const RgPass *pass, RgDiags *diags);
 /* Of these, only the provider's own settings; the provider exists. */
 bool pass_check_config(RgProviderHost *providers, const RgCluster *cluster, RgDiags *diags);
+/* pool_settings.c. The module's settings in the head and the pools; false with
+ * provider.bad-config. */
+bool pass_check_pool_settings(RgProviderHost *providers, const RgCluster *cluster,
+	const RgSchema *schema, RgDiags *diags);
+/* {POOL: those of them that the module of the schema has}, of pools with any; a new reference. */
+json_t *pass_pool_settings(const RgCluster *cluster, const RgSchema *schema);
+/* {POOL: {SETTING: value}} of the settings that have the mark in the module's schema, as
+ * "x-raygpu-labels": true; a new reference. */
+json_t *pass_pool_marked(const RgCluster *cluster, const RgSchema *schema, const char *mark);
+/* {POOL: {x-raygpu-cpus of a setting: its value}}, of pools with such settings; a new reference. */
+json_t *pass_pool_cpus(const RgCluster *cluster, const RgSchema *schema);
 /* Of these, only what concerns the head and the pools; the provider exists. */
 bool pass_check_place(RgProviderHost *providers, const RgCluster *cluster, RgDiags *diags);
-/* rename.c. Renames pools in the snapshot, as the spec requests it or as a plan says; false with
- * plan.bad-rename or state.moved. */
-bool pass_rename_pools(RgPass *pass, RgDiags *diags);
-bool pass_rename(RgPass *pass, const json_t *renames, RgDiags *diags);
-/* Writes it to the state, in a run. */
-bool pass_store_renames(RgSession *session, const RgPass *pass, RgDiags *diags);
-/* once.c. Lines of the spec that have done their work. */
-void once_note_rename(const RgCluster *cluster, const RgPool *pool, RgDiags *diags);
-void once_note_import(const RgCluster *cluster, const RgSpecImport *entry, RgDiags *diags);
-void once_note_removed(const RgCluster *cluster, const RgSpecRemoved *removed, RgDiags *diags);
-/* Whether something of the pool is recorded. */
-bool once_has_pool(const RgSnapshot *snapshot, const char *pool);
-/* removed.c. The entry of a pool that is forgotten; NULL: it is none. */
-const RgSpecRemoved *pass_find_removed(const RgPass *pass, const char *pool);
-/* RgRelease of all of them. */
-GArray *pass_releases(const RgPass *pass);
-/* False with plan.bad-removed if one of them cannot be forgotten. */
-bool pass_check_removed(const RgSession *session, const RgPass *pass, RgDiags *diags);
-/* plan.forgotten and plan.still-used, for a finished diff. */
-void pass_notice_removed(const RgPass *pass, RgDiags *diags);
-/* imports.c. The entries of `imports` that are not recorded yet -> pass->importing, and a note for
- * each other one; false with import.refused. */
-bool pass_find_imports(RgSession *session, RgPass *pass, RgDiags *diags);
-/* For a run that only looks: "kind id" of those, which are then not unmanaged; a new set or NULL.
- */
-GHashTable *pass_awaited(const RgSession *session, const RgPass *pass);
-/* pass->imported -> pass->imports. */
-void pass_describe_imports(RgPass *pass);
-/* Adds the records that a saved plan imports to the snapshot; false with plan.stale and others. */
-bool pass_import_saved(RgSession *session, RgPass *pass, const RgPlan *plan, RgDiags *diags);
-/* Writes them to the state, in a run. */
-bool pass_store_imports(RgSession *session, const RgPass *pass, RgDiags *diags);
+/* adopt.c. cluster -> desired for a spec with `imports` that are not recorded yet: reads them, and
+ * adds their records to the snapshot and to pass->imported. */
+bool pass_import(RgSession *session, RgPass *pass, RgDiags *diags);
+/* The same for `imports`; the account is asked, the provider is open. RgResource*, borrowed from
+ * the snapshot; NULL: an error. */
+GPtrArray *pass_find_records(
+	RgSession *session, RgPass *pass, const RgImport *imports, size_t n, RgDiags *diags);
 /* False with spec.not-supported-yet if a pool has a range of nodes that the provider does not
  * support. */
 bool pass_check_elastic(RgProviderHost *providers, const RgCluster *cluster, RgDiags *diags);

@@ -10,9 +10,7 @@ static void label_at(RgDiag *diag, const char *key)
 
 static bool check_reserved(const json_t *rules, const char *key, RgDiags *diags)
 {
-	size_t i;
-	json_t *rule;
-	json_array_foreach (json_object_get(rules, "reserved"), i, rule) {
+	rg_json_foreach (rule, json_object_get(rules, "reserved")) {
 		const char *hint = rg_json_str(rule, "hint", NULL);
 		if (!pass_fits(rule, key))
 			continue;
@@ -56,10 +54,8 @@ static bool check_count(const RgCluster *cluster, const json_t *rules, RgDiags *
 bool pass_check_labels(const RgCluster *cluster, const RgSchema *schema, RgDiags *diags)
 {
 	const json_t *rules = rg_schema_labels(schema);
-	const char *key;
-	json_t *value;
 	bool ok = check_count(cluster, rules, diags);
-	json_object_foreach (cluster->labels, key, value) {
+	rg_json_foreach_member (key, value, cluster->labels) {
 		bool fits =
 			check_reserved(rules, key, diags) &&
 			check_form(cluster, rules, "key", key, key, diags) &&
@@ -88,12 +84,33 @@ bool pass_check_marks(const RgCluster *cluster, const RgSchema *schema, RgDiags 
 	const json_t *form = rg_schema_mark_form(schema);
 	bool ok = check_mark(cluster, form, "cluster's name", cluster->name,
 		rg_cluster_source(cluster, "/cluster"), diags);
-	for (guint i = 0; i < cluster->pools->len; i++) {
-		const RgPool *pool = cluster->pools->pdata[i];
+	rg_ptr_foreach (const RgPool, pool, cluster->pools)
 		ok = check_mark(cluster, form, "pool's name", pool->name, pool->source, diags) &&
 		     ok;
-	}
 	return ok;
+}
+
+static bool is_in(const json_t *list, const json_t *pattern)
+{
+	bool found = false;
+	for (size_t i = 0; i < json_array_size(list); i++)
+		found = found || json_equal(json_array_get(list, i), pattern);
+	return found;
+}
+
+/* Without the patterns that only the change has. A spec that the trusted side lacks is new. */
+static void keep_trusted(json_t *ignored, const RgCluster *cluster, const RgTrustedSide *side)
+{
+	const json_t *specs = side->spec ? side->spec->ignore_tags
+			      : cluster	 ? cluster->ignore_tags
+					 : NULL;
+	const json_t *projects =
+		side->project ? json_object_get(side->project->view, "ignore_tags") : NULL;
+	for (size_t i = json_array_size(ignored); i > 0; i--) {
+		const json_t *pattern = json_array_get(ignored, i - 1);
+		if (!is_in(specs, pattern) && !is_in(projects, pattern))
+			json_array_remove(ignored, i - 1);
+	}
 }
 
 json_t *pass_ignored_tags(const RgCluster *cluster, const RgProject *project)
@@ -103,6 +120,8 @@ json_t *pass_ignored_tags(const RgCluster *cluster, const RgProject *project)
 		json_array_extend(ignored, cluster->ignore_tags);
 	if (project && json_object_get(project->view, "ignore_tags"))
 		json_array_extend(ignored, json_object_get(project->view, "ignore_tags"));
+	if (project && project->trusted)
+		keep_trusted(ignored, cluster, project->trusted);
 	if (json_array_size(ignored))
 		return ignored;
 	json_decref(ignored);

@@ -3,32 +3,24 @@
 #include <math.h>
 #include "base/money.h"
 #include "fit/policy.h"
-#include "fit/workloads.h"
+#include "workloads/workloads.h"
 #include "resource/nodes.h"
 
 /* The limits of the spec and the project file, and the figures that plans are compared with. */
 
-size_t pass_policies(const RgCluster *cluster, const RgProject *project, RgLimits *limits)
-{
-	limits[0] = rg_limits_of_cluster(cluster);
-	if (project)
-		limits[1] = rg_limits_of_project(project);
-	return project ? 2 : 1;
-}
-
 bool pass_check_policy(
 	const RgCluster *cluster, const RgShapes *shapes, const RgProject *project, RgDiags *diags)
 {
-	RgLimits limits[2] = {0};
-	size_t n = pass_policies(cluster, project, limits);
+	RgLimits limits[RG_LIMITS_MAX] = {0};
+	size_t n = rg_limits_all(cluster, project, limits);
 	return rg_fit_check_policy(cluster, shapes, limits, n, diags);
 }
 
 json_t *pass_fit_workloads(const RgCluster *cluster, const RgShapes *shapes,
 	const RgProject *project, const char *only, RgDiags *diags)
 {
-	RgLimits limits[2] = {0};
-	size_t n = pass_policies(cluster, project, limits);
+	RgLimits limits[RG_LIMITS_MAX] = {0};
+	size_t n = rg_limits_all(cluster, project, limits);
 	return rg_fit_workloads(cluster, shapes, limits, n, only, diags);
 }
 
@@ -60,10 +52,9 @@ static void add_limits(GPtrArray *to, const RgLimits *limits, const char *pool, 
 /* A project file's limit of a pool applies to the clusters that have such a pool. */
 static void add_budget(GPtrArray *to, const RgLimits *limits)
 {
-	json_t *pools = rg_json_at(limits->view, "/budget/pools"), *pool;
-	const char *name;
+	json_t *pools = rg_json_at(limits->view, "/budget/pools");
 	add_limits(to, limits, NULL, "/budget");
-	json_object_foreach (pools, name, pool) {
+	rg_json_foreach_member (name, pool, pools) {
 		g_autofree char *pointer = rg_json_pointer_add("/budget/pools", name);
 		add_limits(to, limits, name, pointer);
 	}
@@ -72,14 +63,10 @@ static void add_budget(GPtrArray *to, const RgLimits *limits)
 GPtrArray *pass_limits(const RgCluster *cluster, const RgProject *project)
 {
 	GPtrArray *all = g_ptr_array_new_with_free_func(rg_plan_limit_free);
-	if (cluster) {
-		RgLimits limits = rg_limits_of_cluster(cluster);
-		add_budget(all, &limits);
-	}
-	if (project) {
-		RgLimits limits = rg_limits_of_project(project);
-		add_budget(all, &limits);
-	}
+	RgLimits limits[RG_LIMITS_MAX] = {0};
+	size_t n = rg_limits_all(cluster, project, limits);
+	for (size_t i = 0; i < n; i++)
+		add_budget(all, &limits[i]);
 	return all;
 }
 
@@ -124,19 +111,17 @@ json_t *pass_carbon(RgSession *session, RgPass *pass, RgDiags *diags)
 	const RgCarbon *carbon = catalog ? rg_tables_carbon(tables, diags) : NULL;
 	if (!carbon)
 		return NULL;
-	json_t *types = json_object(), *node;
-	size_t i;
-	json_array_foreach (json_object_get(pass->fitted, "nodes"), i, node)
+	json_t *types = json_object();
+	rg_json_foreach (node, json_object_get(pass->fitted, "nodes"))
 		add_type(types, carbon, catalog, provider, region,
 			rg_json_str(json_object_get(node, "offer"), "instance_type", NULL));
-	for (i = 0; pass->shapes && i < pass->cluster->pools->len; i++) {
+	for (size_t i = 0; pass->shapes && i < pass->cluster->pools->len; i++) {
 		const RgPool *pool = pass->cluster->pools->pdata[i];
 		if (pool->is_disabled)
 			add_type(types, carbon, catalog, provider, region,
 				rg_fit_disabled(pass->shapes, pool).instance_type);
 	}
-	for (i = 0; i < rg_resource_set_size(snapshot->recorded); i++) {
-		const RgResource *resource = rg_resource_set_get(snapshot->recorded, i);
+	rg_resource_foreach (resource, snapshot->recorded) {
 		for (size_t n = 0; n < rg_nodes_pools(resource, NULL); n++)
 			add_type(types, carbon, catalog, provider, region,
 				rg_json_str(rg_nodes_get(resource, n).pin, "instance_type", NULL));

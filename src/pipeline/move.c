@@ -1,6 +1,5 @@
-/* A cluster whose spec names several places, and that the cloud has no capacity for in this one:
- * it moves as a whole, as long as none of its worker nodes has been in use. What was created here
- * is removed first; the next place is planned when nothing is left. */
+/* Whether a cluster that the cloud has no capacity for here may be put elsewhere (anywhere.c): as
+ * long as none of its worker nodes has been in use. */
 #include "pipeline/internal.h"
 #include "pipeline/place.h"
 #include "resource/nodes.h"
@@ -34,8 +33,7 @@ bool pass_has_workers(const RgPass *pass)
 static bool is_used(const RgPass *pass)
 {
 	const RgResourceSet *recorded = pass->snapshot->recorded;
-	for (size_t i = 0; i < rg_resource_set_size(recorded); i++) {
-		const RgResource *resource = rg_resource_set_get(recorded, i);
+	rg_resource_foreach (resource, recorded) {
 		if (rg_json_int(resource->joined, "at_s", 0) > 0 && is_worker(pass, resource))
 			return true;
 	}
@@ -64,9 +62,7 @@ static bool made_worker(
 {
 	json_auto_t *changes =
 		rg_store_run_changes(session->store, rg_json_str(run, "id", ""), diags);
-	size_t i;
-	json_t *change;
-	json_array_foreach (changes, i, change) {
+	rg_json_foreach (change, changes) {
 		if (is_text(change, "action", "create") && is_text(change, "outcome", "done") &&
 			is_worker_address(pass, rg_json_str(change, "address", "")))
 			return true;
@@ -105,7 +101,8 @@ bool pass_may_move(const RgSession *session, const RgPass *pass, RgDiags *diags)
 	if (!pass->cluster || !rg_place_is_open(pass->cluster) || session->diff.destroy ||
 		session->diff.targets || session->diff.excludes)
 		return false;
-	if (!pass_has_nodes(pass))
+	const RgIntent intent = pass_intent(session, pass);
+	if (!rg_intent_has_nodes(&intent))
 		return true;
 	json_auto_t *runs = rg_store_runs(session->store, snapshot->cluster, diags);
 	return runs && was_never_complete(session, pass, runs, diags);

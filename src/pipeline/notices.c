@@ -41,8 +41,7 @@ static void note_restart(const RgPass *pass, const RgChange *change, RgDiags *di
 static void find_restarts(const RgPass *pass, RgDiags *diags)
 {
 	const RgSchema *schema = rg_provider_get_schema(pass->provider);
-	for (guint i = 0; i < pass->diff->changes->len; i++) {
-		const RgChange *change = pass->diff->changes->pdata[i];
+	rg_ptr_foreach (const RgChange, change, pass->diff->changes) {
 		const RgResource *desired = change->desired;
 		const RgKind *kind = desired ? rg_schema_kind(schema, desired->kind) : NULL;
 		bool restarts = kind && restarts_nodes(change, kind);
@@ -55,50 +54,81 @@ static void find_restarts(const RgPass *pass, RgDiags *diags)
 	}
 }
 
-/* The address of what stands for the nodes of this pool alone: "KIND.POOL"; g_free, NULL: none. */
-static char *nodes_of(const RgPass *pass, const char *pool)
-{
-	const RgSchema *schema = rg_provider_get_schema(pass->provider);
-	for (guint i = 0; i < pass->diff->changes->len; i++) {
-		const RgChange *change = pass->diff->changes->pdata[i];
-		const RgResource *any = change->desired ? change->desired : change->recorded;
-		const RgKind *kind = rg_schema_kind(schema, any->kind);
-		if (rg_nodes_pools(any, kind) == 1 && rg_nodes_has_pool(any, kind, pool))
-			return g_strconcat(any->kind, ".", any->name, NULL);
-	}
-	return NULL;
-}
-
-static void hint_at_move(
+/* A pool that left and one that came, which may be one that was renamed. */
+static void warn_of_rename(
 	const RgPass *pass, const RgPlanPool *old, const RgPlanPool *new, RgDiags *diags)
 {
-	g_autofree char *from = nodes_of(pass, old->pool), *to = nodes_of(pass, new->pool);
-	if (!from || !to)
-		return;
-	RgDiag *diag = rg_diags_note(diags, "plan.renamed-pool",
-		"pool %s is removed and pool %s added, both of %s: nodes are destroyed and created",
-		old->pool, new->pool, new->instance_type);
+	RgDiag *diag = rg_diags_warning(diags, "plan.renamed-pool",
+		"pool %s is removed and pool %s added, both of %s: nodes are %s and created",
+		old->pool, new->pool, new->instance_type,
+		old->removed ? old->removed : "destroyed");
 	g_autofree char *pointer = rg_json_pointer_add("/pools", new->pool);
 	rg_diag_at(diag, rg_cluster_source(pass->cluster, pointer));
-	rg_diag_hint(
-		diag, "if the pool was renamed, `raygpu state mv %s %s` keeps its nodes", from, to);
+	rg_diag_hint(diag, "if the pool was renamed, `renamed_from: %s` in pool %s keeps its nodes",
+		old->pool, new->pool);
 }
 
 static void find_renamed(const RgPass *pass, RgDiags *diags)
 {
 	const GPtrArray *pools = pass->plan->pools;
-	for (guint i = 0; i < pools->len; i++) {
-		const RgPlanPool *old = pools->pdata[i];
+	rg_ptr_foreach (const RgPlanPool, old, pools) {
 		bool leaves = old->before.most.nodes && !old->after.most.nodes &&
-			      !pass_find_pool(pass->cluster, old->pool) &&
-			      !pass_find_removed(pass, old->pool);
+			      !rg_cluster_find_pool(pass->cluster, old->pool) &&
+			      !rg_intent_find_removed(pass->cluster, old->pool);
 		for (guint k = 0; leaves && k < pools->len; k++) {
 			const RgPlanPool *new = pools->pdata[k];
 			if (new->before.most.nodes || !new->after.most.nodes ||
 				g_strcmp0(old->instance_type, new->instance_type) != 0)
 				continue;
-			hint_at_move(pass, old, new, diags);
+			warn_of_rename(pass, old, new, diags);
 			break;
+		}
+	}
+}
+
+/* "user_data, image_id": the attributes that force the replacement; *hidden: no cloud reports any
+ * of them. g_free. */
+static char *forcing(const RgKind *kind, const RgChange *change, bool *hidden)
+{
+	GString *names = g_string_new(NULL);
+	*hidden = true;
+	rg_ptr_foreach (const RgAttrChange, changed, change->attrs) {
+		const RgAttribute *attribute = rg_kind_attribute(kind, changed->name);
+		if (!changed->force_new)
+			continue;
+		g_string_append_printf(names, "%s%s", names->len ? ", " : "", changed->name);
+		*hidden = *hidden && attribute && attribute->unreadable;
+	}
+	return g_string_free(names, FALSE);
+}
+
+static void warn_of_lost_import(
+	const RgPass *pass, const RgSpecImport *entry, const RgChange *change, RgDiags *diags)
+{
+	const RgSchema *schema = rg_provider_get_schema(pass->provider);
+	bool hidden;
+	g_autofree char *names =
+		forcing(rg_schema_kind(schema, change->recorded->kind), change, &hidden);
+	RgDiag *diag = rg_diags_warning(diags, "plan.import-replaced",
+		"the imported %s will be %s and created again: %s %s not as in the spec", entry->id,
+		rg_json_str(change->removal, "done", "destroyed"), names,
+		strchr(names, ',') ? "are" : "is");
+	rg_diag_address(diag, entry->address, NULL);
+	rg_diag_at(diag, rg_cluster_source(pass->cluster, entry->origin));
+	rg_diag_hint(diag, !hidden	  ? "write the spec as the resource is, to keep it"
+			   : entry->as_is ? "they depend on what this plan creates: import it "
+					    "after that is applied, to keep it"
+					  : "`as_is: true` keeps it");
+}
+
+static void find_lost_imports(const RgPass *pass, RgDiags *diags)
+{
+	for (guint i = 0; pass->importing && i < pass->importing->len; i++) {
+		const RgSpecImport *entry = pass->importing->pdata[i];
+		rg_ptr_foreach (const RgChange, change, pass->diff->changes) {
+			if (change->action == RG_ACTION_REPLACE && change->recorded &&
+				g_str_equal(change->address, entry->address))
+				warn_of_lost_import(pass, entry, change, diags);
 		}
 	}
 }
@@ -121,9 +151,7 @@ static void note_deprecated(const RgPass *pass, const char *id, const char *date
 static void find_deprecated(const RgPass *pass, RgDiags *diags)
 {
 	g_autoptr(GHashTable) told = g_hash_table_new(g_str_hash, g_str_equal);
-	const char *key;
-	json_t *image;
-	json_object_foreach (json_object_get(pass->facts, "images"), key, image) {
+	rg_json_foreach_member (key, image, json_object_get(pass->facts, "images")) {
 		const char *date = rg_json_str(image, "deprecated", NULL);
 		const char *id = rg_json_str(image, "id", "");
 		if (date && g_hash_table_add(told, (gpointer)(uintptr_t)id))
@@ -137,8 +165,7 @@ static void note_unjoined(const RgPass *pass, RgDiags *diags)
 	const RgResourceSet *recorded = pass->snapshot->recorded;
 	const RgResource *first = NULL;
 	unsigned n = 0;
-	for (size_t i = 0; i < rg_resource_set_size(recorded); i++) {
-		const RgResource *record = rg_resource_set_get(recorded, i);
+	rg_resource_foreach (record, recorded) {
 		if (!record->joined || json_object_size(record->joined))
 			continue;
 		first = first ? first : record;
@@ -162,6 +189,8 @@ void pass_notice(const RgSession *session, const RgPass *pass, RgDiags *diags)
 		note_unjoined(pass, diags);
 	find_restarts(pass, diags);
 	find_renamed(pass, diags);
+	find_lost_imports(pass, diags);
 	find_deprecated(pass, diags);
-	pass_notice_removed(pass, diags);
+	const RgIntent intent = pass_intent(session, pass);
+	rg_intent_notice_removed(&intent, diags);
 }

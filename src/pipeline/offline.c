@@ -2,7 +2,7 @@
  * runs on it. */
 #include <string.h>
 #include "fit/compat.h"
-#include "fit/workloads.h"
+#include "workloads/workloads.h"
 #include "pipeline/internal.h"
 
 /* Without a commit nobody needs the provenance, so libgit2 is not loaded. */
@@ -20,15 +20,19 @@ static bool validate(RgProviderHost *providers, RgCluster *cluster, const RgProj
 	if (cluster && readable && !pass_settle_offline(tables, cluster, diags))
 		return false;
 	bool ok = cluster && rg_pass_check_settings(providers, cluster, diags);
+	g_autoptr(RgDiags) found = rg_diags_new();
+	json_auto_t *pins = json_pack("{s:b}", "types_later", true);
 	g_autoptr(RgShapes) shapes =
-		cluster && readable ? pass_fit_shapes(tables, cluster, NULL, diags) : NULL;
-	ok = shapes && rg_fit_check_compat(cluster, shapes, NULL, diags) && ok;
-	ok = shapes && pass_check_policy(cluster, shapes, project, diags) && ok;
+		cluster && readable ? pass_fit_shapes(tables, cluster, pins, found) : NULL;
+	bool later = cluster && readable && !shapes && !rg_diags_has_errors(found);
+	rg_diags_take_all(diags, found);
+	ok = (later || (shapes && rg_fit_check_compat(cluster, shapes, NULL, diags))) && ok;
+	ok = (later || (shapes && pass_check_policy(cluster, shapes, project, diags))) && ok;
 	return cluster && pass_check_elastic(providers, cluster, diags) && ok; /* as in a plan */
 }
 
-RgCluster *rg_pipeline_validate(
-	RgProviderHost *providers, const char *spec_path, const char *ref, RgDiags *diags)
+RgCluster *rg_pipeline_validate(RgProviderHost *providers, const char *spec_path, const char *ref,
+	const RgTrusted *trusted, RgDiags *diags)
 {
 	g_autoptr(RgProvenance) provenance = NULL;
 	g_autoptr(RgCluster) cluster = offline_load(spec_path, ref, &provenance, diags);
@@ -36,6 +40,8 @@ RgCluster *rg_pipeline_validate(
 	/* if the spec could not be read, the work tree's project file is used */
 	bool readable =
 		rg_specs_project(spec_path, cluster ? ref : NULL, provenance, &project, diags);
+	if (readable && cluster && trusted)
+		readable = rg_trusted_join(trusted, cluster, &project, diags);
 	bool ok = validate(providers, cluster, project, readable, diags);
 	return ok ? g_steal_pointer(&cluster) : NULL;
 }
@@ -51,12 +57,13 @@ RgCluster *rg_pipeline_validate_text(
 }
 
 json_t *rg_pipeline_fit(RgProviderHost *providers, const char *spec_path, const char *ref,
-	const RgEmit *form, const char *explain, RgDiags *diags)
+	const RgTrusted *trusted, const RgEmit *form, const char *explain, RgDiags *diags)
 {
 	g_autoptr(RgProvenance) provenance = NULL;
 	g_autoptr(RgCluster) cluster = offline_load(spec_path, ref, &provenance, diags);
 	g_autoptr(RgProject) project = NULL;
-	if (!cluster || !rg_specs_project(spec_path, ref, provenance, &project, diags))
+	if (!cluster || !rg_specs_project(spec_path, ref, provenance, &project, diags) ||
+		(trusted && !rg_trusted_join(trusted, cluster, &project, diags)))
 		return NULL;
 	g_autoptr(RgTables) tables = rg_tables_new(providers, project);
 	if (!pass_settle_offline(tables, cluster, diags) ||

@@ -1,13 +1,13 @@
 /* What the arrows share: the pass itself, and what each asks of its spec. */
 #include "pipeline/internal.h"
 
-void rg_pass_free(RgPass *pass)
+static void free_plan(RgPass *pass)
 {
-	if (!pass)
-		return;
 	rg_refresh_drop(pass->reading); /* it uses what is freed below */
 	rg_plan_free(pass->plan);
 	rg_diff_free(pass->diff);
+	if (pass->quiet)
+		g_hash_table_unref(pass->quiet);
 	rg_resource_set_free(pass->observed);
 	if (pass->strangers)
 		g_ptr_array_unref(pass->strangers);
@@ -32,6 +32,23 @@ void rg_pass_free(RgPass *pass)
 		g_ptr_array_unref(pass->imported);
 	json_decref(pass->imports);
 	rg_snapshot_free(pass->snapshot);
+}
+
+void pass_begin_again(RgPass *pass)
+{
+	const RgPass loaded = {.cluster = pass->cluster,
+		.project = pass->project,
+		.provenance = pass->provenance,
+		.tables = pass->tables};
+	free_plan(pass);
+	*pass = loaded;
+}
+
+void rg_pass_free(RgPass *pass)
+{
+	if (!pass)
+		return;
+	free_plan(pass);
 	rg_tables_free(pass->tables);
 	rg_provenance_free(pass->provenance);
 	rg_project_free(pass->project);
@@ -54,10 +71,32 @@ RgProviderRef pass_place(const RgPass *pass)
 		.name = snapshot->provider, .region = snapshot->region, .config = snapshot->config};
 }
 
+RgIntent pass_intent(const RgSession *session, const RgPass *pass)
+{
+	return (RgIntent){.cluster = pass->cluster,
+		.snapshot = pass->snapshot,
+		.provider = pass->provider,
+		.desired = pass->desired,
+		.observed = pass->observed,
+		.diff = pass->diff,
+		.plan = pass->plan,
+		.renames = pass->renames,
+		.leases = pass->leases,
+		.moves = pass->moves,
+		.importing = pass->importing,
+		.imported = pass->imported,
+		.strangers = pass->strangers,
+		.destroy = session->diff.destroy,
+		.looking = session->diff.looking};
+}
+
 RgTables *pass_tables(RgSession *session, RgPass *pass)
 {
 	if (!pass->tables)
 		pass->tables = rg_tables_new(session->providers, pass->project);
+	if (pass->snapshot)
+		rg_tables_describe(pass->tables, pass->snapshot->provider,
+			json_object_get(pass->snapshot->facts, "types"));
 	return pass->tables;
 }
 
@@ -80,21 +119,7 @@ bool pass_fits(const json_t *rule, const char *text)
 char *pass_list(const json_t *texts)
 {
 	GString *list = g_string_new(NULL);
-	size_t i;
-	json_t *text;
-	json_array_foreach (texts, i, text)
+	rg_json_foreach_at (i, text, texts)
 		g_string_append_printf(list, "%s%s", i ? ", " : "", json_string_value(text));
 	return g_string_free(list, FALSE);
-}
-
-const RgPool *pass_find_pool(const RgCluster *cluster, const char *name)
-{
-	if (g_strcmp0(name, cluster->head->name) == 0)
-		return cluster->head;
-	for (guint i = 0; i < cluster->pools->len; i++) {
-		const RgPool *pool = cluster->pools->pdata[i];
-		if (g_strcmp0(name, pool->name) == 0)
-			return pool;
-	}
-	return NULL;
 }

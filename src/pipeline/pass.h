@@ -1,11 +1,8 @@
-/* The steps one by one, in their order, for passes that are built elsewhere (adopt). Each fills
+/* The steps one by one, in their order, for passes that are built elsewhere. Each fills
  * members of the pass that rg_pipeline_load started; false with diagnostics. */
 #pragma once
+#include "intent/found.h"
 #include "pipeline/pipeline.h"
-
-/* RgSnapshot.lineage of a cluster that the state does not have yet, once resources are imported:
- * nothing carries it, so the cloud is read only by known ids. No plan contains it. */
-#define RG_NO_LINEAGE "00000000000000000000000000000000"
 
 /* The state, and where the cluster is: recorded, else the best candidate of a spec that leaves a
  * choice; its provider exists and accepts the spec's settings. */
@@ -24,5 +21,7 @@ bool rg_pass_check_account(RgPass *pass, bool warn, RgDiags *diags);
 json_t *rg_pass_pins(RgPass *pass);
 /* cluster -> desired */
 bool rg_pass_fit(RgSession *session, RgPass *pass, RgDiags *diags);
+/* The same for what was found (found.h), with it as pins: fits twice. */
+bool rg_pass_fit_found(RgSession *session, RgPass *pass, RgFound *found, RgDiags *diags);
 /* refresh, diff, plan */
 bool rg_pass_make_plan(RgSession *session, RgPass *pass, RgDiags *diags);

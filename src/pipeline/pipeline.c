@@ -1,9 +1,6 @@
 #include "pipeline/internal.h"
 #include "boot/boot.h"
-#include "fit/compat.h"
-#include "fit/topology.h"
-#include "base/clock.h"
-#include "resource/expr.h"
+#include "pipeline/place.h"
 
 /* ---- module and transport */
 
@@ -14,6 +11,7 @@ bool pass_open_provider(RgSession *session, RgPass *pass, const char *name, cons
 		return false;
 	pass->provider =
 		rg_provider_open(session->providers, name, region, config, &session->http, diags);
+	pass_locate(pass->cluster, diags);
 	return pass->provider != NULL;
 }
 
@@ -41,10 +39,9 @@ static void refuse_move(const RgCluster *cluster, const char *pointer, const cha
 static bool same_settings(const RgSchema *schema, const RgCluster *cluster,
 	const RgSnapshot *snapshot, RgDiags *diags)
 {
-	json_t *settings = json_object_get(rg_schema_config(schema), "properties"), *rule;
-	const char *name;
+	json_t *settings = json_object_get(rg_schema_config(schema), "properties");
 	bool same = true;
-	json_object_foreach (settings, name, rule) {
+	rg_json_foreach_member (name, rule, settings) {
 		if (!json_is_true(json_object_get(rule, "x-raygpu-place")))
 			continue;
 		json_t *was = json_object_get(snapshot->config, name),
@@ -79,172 +76,19 @@ static bool same_place(RgProviderHost *providers, const RgCluster *cluster,
 	return false;
 }
 
-/* ---- cluster -> desired */
-
-RgShapes *pass_make_shapes(RgSession *session, RgPass *pass, RgDiags *diags)
-{
-	g_clear_pointer(&pass->fit, json_decref); /* of an earlier fit */
-	g_clear_pointer(&pass->fitted, json_decref);
-	g_clear_pointer(&pass->facts, json_decref);
-	g_clear_pointer(&pass->desired, rg_resource_set_free);
-	json_t *pins = rg_pass_pins(pass);
-	if (session->reoptimize)
-		json_object_set_new(pins, "reoptimize", json_true());
-	if (session->renew_images)
-		json_object_set_new(pins, "renew_images", json_true());
-	if (!pass_ask_reservations(session, pass, pins, diags))
-		return NULL;
-	g_autoptr(RgShapes) shapes =
-		pass_fit_shapes(pass_tables(session, pass), pass->cluster, pins, diags);
-	if (!shapes || !pass_check_policy(pass->cluster, shapes, pass->project, diags))
-		return NULL;
-	return g_steal_pointer(&shapes);
-}
-
-bool pass_fit_facts(RgSession *session, RgPass *pass, const RgShapes *shapes, const json_t *facts,
-	RgDiags *diags)
-{
-	json_t *pins = rg_pass_pins(pass);
-	RgTables *tables = pass_tables(session, pass);
-	pass->fit = pass_fit_workloads(pass->cluster, shapes, pass->project, NULL, diags);
-	pass->fitted = rg_fit(pass->cluster, shapes, facts, pins, pass->snapshot->lineage, diags);
-	pass_choose_disks(rg_provider_get_schema(pass->provider), pass->fitted);
-	pass_set_expiries(pass, pass->fitted);
-	pass->facts = pass_facts(pass, pass->fitted);
-	const RgProviderRef *place = &pass->cluster->provider;
-	const RgCatalog *catalog = rg_tables_catalog(tables, place->name, place->region, diags);
-	if (pass->fitted && catalog)
-		rg_fit_check_topology(pass->cluster, catalog, pass->fitted, pass->fit, diags);
-	return pass->fitted && rg_fit_check_compat(pass->cluster, shapes, pass->facts, diags) &&
-	       pass_boot(session, pass, pass->fitted, diags);
-}
-
-static bool fit_shapes(RgSession *session, RgPass *pass, const RgShapes *shapes, RgDiags *diags)
-{
-	const json_t *request = rg_fit_request(shapes);
-	json_auto_t *facts = NULL;
-	if (request &&
-		!(facts = pass_resolve(session, pass, request, "images, network and zones", diags)))
-		return false;
-	if (!pass_fit_facts(session, pass, shapes, facts, diags))
-		return false;
-	pass->desired = rg_provider_lower(pass->provider, pass->fitted, diags);
-	pass_locate(pass->cluster, diags);
-	return pass->desired != NULL;
-}
-
-/* `read`: while the cloud is read; the two are independent. */
-static bool fit_pass(RgSession *session, RgPass *pass, bool read, RgDiags *diags)
-{
-	g_clear_pointer(&pass->shapes, rg_fit_shapes_free);
-	pass->shapes = pass_make_shapes(session, pass, diags);
-	if (pass->shapes && read)
-		pass_begin_refresh(session, pass);
-	bool ok = pass->shapes && fit_shapes(session, pass, pass->shapes, diags);
-	if (!ok && read) /* otherwise it would keep reporting progress */
-		rg_refresh_drop(g_steal_pointer(&pass->reading));
-	return ok;
-}
-
-bool rg_pass_fit(RgSession *session, RgPass *pass, RgDiags *diags)
-{
-	return fit_pass(session, pass, false, diags);
-}
-
 /* ---- three sets -> plan */
 
 /* {pool: seconds}; a new reference, NULL: none states one. */
 static json_t *ready_timeouts(const RgCluster *cluster)
 {
 	json_auto_t *timeouts = json_object();
-	for (guint i = 0; cluster && i <= cluster->pools->len; i++) {
-		const RgPool *pool = i ? cluster->pools->pdata[i - 1] : cluster->head;
+	const RgPool *pool;
+	for (guint i = 0; cluster && (pool = rg_cluster_pool(cluster, i)) != NULL; i++) {
 		if (pool->ready_timeout_s)
 			json_object_set_new(
 				timeouts, pool->name, json_integer(pool->ready_timeout_s));
 	}
 	return json_object_size(timeouts) ? json_incref(timeouts) : NULL;
-}
-
-static GPtrArray *pool_order(const RgCluster *cluster)
-{
-	GPtrArray *names = g_ptr_array_new();
-	if (cluster)
-		g_ptr_array_add(names, cluster->head->name);
-	for (guint i = 0; cluster && i < cluster->pools->len; i++)
-		g_ptr_array_add(names, ((RgPool *)cluster->pools->pdata[i])->name);
-	return names;
-}
-
-/* Reads and decides; discards what was read before. */
-static bool pass_look(RgSession *session, RgPass *pass, RgDiags *diags)
-{
-	g_autoptr(RgDiags) unread = rg_diags_new(), undecided = rg_diags_new();
-	g_clear_pointer(&pass->diff, rg_diff_free);
-	g_clear_pointer(&pass->observed, rg_resource_set_free);
-	pass_refresh(session, pass, unread);
-	if (!rg_pass_check_account(pass, !rg_diags_has_errors(unread), diags))
-		return false; /* what it shows, or refuses, says nothing about this cluster */
-	if (!pass->observed) {
-		rg_diags_take_all(diags, unread);
-		return false;
-	}
-	g_autoptr(GPtrArray) order = pool_order(pass->cluster);
-	json_auto_t *ignored = pass_ignored_tags(pass->cluster, pass->project);
-	RgDiffOptions options = session->diff;
-	g_autoptr(GHashTable) awaited = pass_awaited(session, pass);
-	options.pools = order;
-	options.ignored = ignored;
-	options.same = rg_boot_is_same_node;
-	options.awaited = awaited;
-	g_autoptr(GArray) releases = pass_releases(pass);
-	options.releases = (const RgRelease *)(gconstpointer)releases->data;
-	options.n_releases = releases->len;
-	pass->diff = rg_diff(rg_provider_get_schema(pass->provider), pass->desired,
-		pass->snapshot->recorded, pass->observed, &options, undecided);
-	if (rg_diags_has_errors(unread))
-		rg_diags_drop(undecided, "diff.unknown"); /* the read has already reported why */
-	rg_diags_take_new(diags, unread);
-	rg_diags_take_new(diags, undecided);
-	return pass->diff != NULL;
-}
-
-/* Seconds until the cloud must show the result of an update that blocks a decision (decide.md row
- * 15); 0: there is none. */
-static int64_t doubtful_for_s(const RgPass *pass)
-{
-	const RgSchema *schema = rg_provider_get_schema(pass->provider);
-	int64_t longest_s = 0, now_s = rg_clock_now_s();
-	for (guint i = 0; i < pass->diff->changes->len; i++) {
-		const RgChange *change = pass->diff->changes->pdata[i];
-		if (change->action != RG_ACTION_STOP || !change->recorded || !change->observed ||
-			!change->observed->doubtful)
-			continue;
-		const RgKind *kind = rg_schema_kind(schema, change->recorded->kind);
-		int64_t pending_s = change->recorded->updating ? kind->unseen_update_s : 0;
-		int64_t window_s = kind->consistency_s + pending_s;
-		int64_t changed_s = MAX(change->recorded->created_s, change->recorded->updated_s);
-		longest_s = MAX(longest_s, MIN(changed_s + window_s - now_s, window_s));
-	}
-	return longest_s;
-}
-
-/* Two consecutive views may be old ones, so only the cloud's own period is long enough. */
-static bool look_until_sure(RgSession *session, RgPass *pass, RgDiags *diags)
-{
-	g_autoptr(RgDiags) first = rg_diags_new();
-	bool ok = pass_look(session, pass, first);
-	int64_t wait_s = ok && session->settle_ms ? doubtful_for_s(pass) : 0;
-	if (wait_s <= 0) {
-		rg_diags_take_new(diags, first);
-		return ok;
-	}
-	pass_tell(session, "waiting", "for the cloud to show an interrupted update", 0, false);
-	if (rg_provider_sleep(pass->provider, (unsigned)(wait_s + 1) * 1000))
-		return pass_look(session, pass, diags);
-	rg_diags_error(
-		diags, "provider.canceled", "waiting for an update to become visible was canceled");
-	return false;
 }
 
 bool rg_pass_make_plan(RgSession *session, RgPass *pass, RgDiags *diags)
@@ -253,20 +97,24 @@ bool rg_pass_make_plan(RgSession *session, RgPass *pass, RgDiags *diags)
 	const RgSnapshot *snapshot = pass->snapshot;
 	const RgCluster *cluster = pass->cluster;
 	const RgProviderRef place = pass_place(pass);
-	if (!look_until_sure(session, pass, diags) || !pass_check_name(session, pass, diags))
+	if (!pass_look_until_sure(session, pass, diags))
+		return false;
+	const RgIntent intent = pass_intent(session, pass);
+	if (!rg_intent_check_name(&intent, session->state_path, diags))
 		return false;
 	bool looking = session->diff.looking; /* none of it is carried out, so nothing is refused */
 	if (!looking)
-		pass_check_protection(session, pass, diags);
+		rg_intent_check_protection(&intent, diags);
 	json_auto_t *protection = NULL;
-	json_auto_t *protect = pass_protected_pools(session, pass, &protection);
-	g_autoptr(GPtrArray) order = pool_order(cluster);
+	json_auto_t *protect = rg_intent_protected_pools(&intent, &protection);
+	g_autoptr(GPtrArray) order = pass_pool_order(cluster);
 	g_autoptr(GArray) rules = pass_rules(pass, session->diff.destroy);
 	g_autoptr(GPtrArray) limits =
 		session->diff.destroy || looking ? NULL : pass_limits(cluster, pass->project);
 	json_auto_t *ignored = pass_ignored_tags(cluster, pass->project);
 	json_auto_t *timeouts = ready_timeouts(cluster);
-	json_auto_t *leases = cluster && !session->diff.destroy ? pass_lease_changes(pass) : NULL;
+	json_auto_t *leases =
+		cluster && !session->diff.destroy ? rg_intent_lease_changes(&intent) : NULL;
 	json_auto_t *carbon = pass_carbon(session, pass, diags);
 	if (!carbon)
 		return false;
@@ -277,6 +125,7 @@ bool rg_pass_make_plan(RgSession *session, RgPass *pass, RgDiags *diags)
 									   : NULL;
 	json_auto_t *files = pass_files(cluster, spec_file);
 	RgPlanInput input = {.command = session->diff.destroy ? "destroy" : "plan",
+		.refresh_only = session->diff.refresh_only,
 		.lineage = g_strcmp0(snapshot->lineage, RG_NO_LINEAGE) ? snapshot->lineage : NULL,
 		.serial = snapshot->serial,
 		.state = session->state_path,
@@ -310,53 +159,59 @@ bool rg_pass_make_plan(RgSession *session, RgPass *pass, RgDiags *diags)
 		.limits = limits,
 		.override = session->override,
 		.carbon = carbon};
+	if (!looking && !rg_intent_check_renamed(&intent, diags))
+		return false;
 	pass->plan = rg_plan_new(pass->diff, schema, &input, diags);
 	if (!pass->plan)
 		return false;
 	pass->plan->acting = g_strdup(pass->acting);
 	pass_notice(session, pass, diags);
-	bool in_time = session->diff.destroy ||
-		       pass_check_leases(pass->plan, schema, pass->leases, cluster, looking, diags);
+	bool in_time = session->diff.destroy || rg_intent_check_leases(pass->plan, schema,
+							pass->leases, cluster, looking, diags);
 	if (!pass_check_reservations(session, pass, diags) || !in_time)
 		pass->plan->errored = true;
 	return true;
 }
 
-/* Anyone who can read the repository could join the Ray cluster; and a clone has a copy that
- * becomes stale. */
-static void warn_of_tracked_state(
-	const RgSession *session, const RgProvenance *provenance, RgDiags *diags)
-{
-	if (!provenance->in_repository || !rg_git_tracks(session->state_path))
-		return;
-	RgDiag *diag = rg_diags_warning(diags, "state.in-git",
-		"the state \"%s\" is tracked by git, and it contains the Ray token",
-		session->state_path);
-	rg_diag_hint(diag,
-		"remove it with `git rm --cached -f %s`, and treat the token as public if it was "
-		"pushed",
-		session->state_path);
-}
-
-RgPass *rg_pipeline_load(const char *spec_path, const char *ref, RgDiags *diags)
+RgPass *rg_pipeline_load(
+	const char *spec_path, const char *ref, const RgTrusted *trusted, RgDiags *diags)
 {
 	g_autoptr(RgPass) pass = g_new0(RgPass, 1);
 	pass->cluster = rg_specs_load(spec_path, ref, &pass->provenance, diags);
 	bool loaded = pass->cluster &&
-		      rg_specs_project(spec_path, ref, pass->provenance, &pass->project, diags);
+		      rg_specs_project(spec_path, ref, pass->provenance, &pass->project, diags) &&
+		      (!trusted || rg_trusted_join(trusted, pass->cluster, &pass->project, diags));
 	return loaded ? g_steal_pointer(&pass) : NULL;
+}
+
+/* What the spec states beside its nodes: into the snapshot and the pass. */
+static bool settle_intent(RgSession *session, RgPass *pass, RgDiags *diags)
+{
+	RgIntent intent = pass_intent(session, pass);
+	if (!intent.looking && !rg_intent_check_removed(&intent, session->providers, diags))
+		return false;
+	if (intent.destroy)
+		return true;
+	if (!rg_intent_rename_pools(&intent, &pass->renames, &pass->moves, diags))
+		return false;
+	intent.renames = pass->renames;
+	if (!rg_intent_settle_leases(&intent, &pass->leases, diags))
+		return false;
+	intent.leases = pass->leases;
+	if (!intent.looking)
+		rg_intent_end_pools(&intent);
+	pass->importing = rg_intent_find_imports(&intent, diags);
+	return true;
 }
 
 bool rg_pass_settle(RgSession *session, RgPass *pass, RgDiags *diags)
 {
 	pass->snapshot = rg_store_load(session->store, pass->cluster->name, diags);
-	return pass->snapshot && pass_settle(session, pass, diags) &&
-	       rg_pass_check_settings(session->providers, pass->cluster, diags) &&
-	       same_place(session->providers, pass->cluster, pass->snapshot, diags) &&
-	       (session->diff.looking || pass_check_removed(session, pass, diags)) &&
-	       (session->diff.destroy ||
-		       (pass_rename_pools(pass, diags) && pass_settle_leases(pass, diags) &&
-			       pass_find_imports(session, pass, diags)));
+	if (!pass->snapshot || !pass_settle(session, pass, diags) ||
+		!rg_pass_check_settings(session->providers, pass->cluster, diags) ||
+		!same_place(session->providers, pass->cluster, pass->snapshot, diags))
+		return false;
+	return settle_intent(session, pass, diags);
 }
 
 static bool plan_pass(RgSession *session, RgPass *pass, RgDiags *diags)
@@ -366,17 +221,18 @@ static bool plan_pass(RgSession *session, RgPass *pass, RgDiags *diags)
 		(!destroy && (!pass_check_elastic(session->providers, pass->cluster, diags) ||
 				     !pass_check_jobs(session->providers, pass->cluster, diags))))
 		return false;
-	warn_of_tracked_state(session, pass->provenance, diags);
 	if (!rg_pass_open(session, pass, diags))
 		return false;
 	rg_pass_ask_account(pass);
 	bool imports = pass->importing && !session->diff.looking;
 	if (destroy)
 		pass->desired = rg_resource_set_new();
-	else if (imports ? !session->import(session, pass, diags)
-			 : !fit_pass(session, pass, true, diags))
+	else if (imports ? !pass_import(session, pass, diags)
+			 : !pass_fit_read(session, pass, true, diags))
 		return false;
-	pass_describe_imports(pass);
+	const RgIntent intent = pass_intent(session, pass);
+	json_decref(pass->imports);
+	pass->imports = rg_intent_describe_imports(&intent);
 	g_autoptr(RgPreflight) preflight = pass_begin_first_preflight(session, pass);
 	if (!rg_pass_make_plan(session, pass, diags))
 		return false;
@@ -384,9 +240,61 @@ static bool plan_pass(RgSession *session, RgPass *pass, RgDiags *diags)
 	return true;
 }
 
+/* Whether the place is a choice, and has nothing but too few nodes. */
+static bool lacks_stock(const RgSession *session, const RgPass *pass, const RgDiags *diags)
+{
+	size_t short_of = 0;
+	for (size_t i = 0; i < rg_diags_count(diags); i++)
+		short_of += g_str_equal(rg_diags_get(diags, i)->code, "fit.no-stock");
+	return short_of && short_of == rg_diags_count_of(diags, RG_SEVERITY_ERROR) &&
+	       !session->diff.destroy && rg_place_is_open(pass->cluster) &&
+	       !rg_resource_set_size(pass->snapshot->recorded);
+}
+
+/* Plans at the next place while the best one has too few nodes. `diags` gets the findings of the
+ * place that has them, or of all. */
+static bool plan_somewhere(RgSession *session, RgPass *pass, RgDiags *diags)
+{
+	const json_t *avoided = session->avoid;
+	json_auto_t *avoid = avoided ? json_copy(rg_json_unconst(avoided)) : json_array();
+	g_autoptr(RgDiags) refused = rg_diags_new();
+	bool planned;
+	session->avoid = avoid;
+	for (;;) {
+		g_autoptr(RgDiags) found = rg_diags_new();
+		planned = plan_pass(session, pass, found);
+		bool again = !planned && lacks_stock(session, pass, found);
+		rg_diags_take_new(again ? refused : diags, found);
+		if (!again)
+			break;
+		const RgProviderRef *here = &pass->cluster->provider;
+		g_autofree char *place = rg_place_text(here->name, here->region);
+		json_array_append_new(avoid, json_string(place));
+		pass_begin_again(pass);
+	}
+	if (!planned && rg_diags_count(refused)) {
+		rg_diags_drop(diags, "fit.no-place"); /* each has said why */
+		rg_diags_take_new(diags, refused);
+	}
+	session->avoid = avoided;
+	return planned;
+}
+
 bool rg_pipeline_plan(RgSession *session, RgPass *pass, RgDiags *diags)
 {
-	bool planned = plan_pass(session, pass, diags);
+	bool planned = plan_somewhere(session, pass, diags);
 	pass_explain_place(pass, diags);
 	return planned;
+}
+
+GPtrArray *rg_pipeline_import(
+	RgSession *session, RgPass *pass, const RgImport *imports, size_t n, RgDiags *diags)
+{
+	if (!rg_pass_settle(session, pass, diags) || !rg_pass_open(session, pass, diags) ||
+		rg_snapshot_refuse_secrets(pass->snapshot, "the import", diags))
+		return NULL;
+	rg_pass_ask_account(pass);
+	g_autoptr(GPtrArray) records = pass_find_records(session, pass, imports, n, diags);
+	return records && rg_pass_make_plan(session, pass, diags) ? g_steal_pointer(&records)
+								  : NULL;
 }

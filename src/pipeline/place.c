@@ -2,7 +2,7 @@
 #include <string.h>
 #include "fit/compat.h"
 #include "fit/whole.h"
-#include "fit/workloads.h"
+#include "workloads/workloads.h"
 #include "pipeline/internal.h"
 
 /* One candidate and its evaluation. */
@@ -32,8 +32,7 @@ bool rg_place_is_open(const RgCluster *cluster)
 
 static char *first_error(const RgDiags *diags)
 {
-	for (size_t i = 0; i < rg_diags_count(diags); i++) {
-		const RgDiag *diag = rg_diags_get(diags, i);
+	rg_diags_foreach (diag, diags) {
 		if (diag->severity == RG_SEVERITY_ERROR)
 			return g_strdup(diag->summary);
 	}
@@ -179,9 +178,9 @@ static char *reason_of(const Choosing *choosing, const RgMerit *merits, const bo
 		return g_strdup_printf("the first of %u candidates without known prices", count);
 	if (alike == count)
 		return g_strdup_printf("%s of %u candidates", word, count);
-	const char *with = !by_price	? "the accelerators listed first"
+	const char *with = !by_price	? "the preferred accelerators"
 			   : !by_choice ? "known prices"
-					: "the accelerators listed first and known prices";
+					: "the preferred accelerators and known prices";
 	if (alike == 1)
 		return g_strdup_printf("the only one of %u candidates with %s", count, with);
 	return g_strdup_printf("%s of the %u of %u candidates with %s", word, alike, count, with);
@@ -264,9 +263,7 @@ static json_t *choice_json(Choosing *choosing)
 static void report_none(const Choosing *choosing, const json_t *choice)
 {
 	g_autoptr(GString) why = g_string_new(NULL);
-	size_t i;
-	json_t *row;
-	json_array_foreach (json_object_get(choice, "candidates"), i, row) {
+	rg_json_foreach_at (i, row, json_object_get(choice, "candidates")) {
 		rg_diags_take_new(choosing->diags, choosing->trials[i].found);
 		g_autofree char *place = rg_place_text(
 			rg_json_str(row, "provider", ""), rg_json_str(row, "region", NULL));

@@ -61,8 +61,7 @@ json_t *pass_files(const RgCluster *cluster, const char *spec_file)
 	g_autofree char *spec = g_canonicalize_filename(cluster->file, NULL);
 	size_t root = g_str_has_suffix(spec, spec_file) ? strlen(spec) - strlen(spec_file) : 0;
 	json_t *files = json_object();
-	for (guint i = 0; i < cluster->files->len; i++) {
-		const char *file = cluster->files->pdata[i];
+	rg_ptr_foreach (const char, file, cluster->files) {
 		g_autofree char *full = g_canonicalize_filename(file, NULL);
 		bool below = root > 0 && strncmp(full, spec, root) == 0;
 		bool own = g_str_equal(file, cluster->file);

@@ -10,7 +10,7 @@ struct RgPreflight {
 	const RgPlan *plan;
 	json_t *creates, *updates;
 	RgDiags *findings, *diags;
-	json_t *limits; /* {address of a finding: the quota that it is about} */
+	json_t *limits; /* {address of findings: {code: the quota that one is about}} */
 	pthread_t thread;
 	bool waits, running, ok;
 };
@@ -163,8 +163,7 @@ static RgSource source_of_change(const void *data, const char *origin)
 	const RgPlan *plan = data;
 	RgSource best = {0};
 	size_t longest = 0;
-	for (guint i = 0; i < plan->changes->len; i++) {
-		const RgPlanChange *change = plan->changes->pdata[i];
+	rg_ptr_foreach (const RgPlanChange, change, plan->changes) {
 		size_t len = change->origin ? strlen(change->origin) : 0;
 		if (len <= longest || !g_str_has_prefix(origin, change->origin) ||
 			(origin[len] != '\0' && origin[len] != '/'))
@@ -185,55 +184,69 @@ static bool is_exceeded(
 	const json_t *limit, const json_t *offer, const json_t *first, int64_t count)
 {
 	const char *types = rg_json_str(limit, "types", NULL);
-	if (!types || !is_same(offer, limit, "market") ||
+	const char *market = rg_json_str(limit, "market", NULL);
+	if (!types || (market && !is_same(offer, limit, "market")) ||
 		!g_regex_match_simple(types, rg_json_str(offer, "instance_type", ""), 0, 0))
 		return false;
-	int64_t more = rg_json_int(offer, "vcpus", 0) - rg_json_int(first, "vcpus", 0);
+	if (!json_object_get(limit, "wanted"))
+		return true;
+	const char *counts = rg_json_str(limit, "counts", "vcpus");
+	int64_t more = rg_json_int(offer, counts, 0) - rg_json_int(first, counts, 0);
 	return rg_json_int(limit, "wanted", 0) + count * more > rg_json_int(limit, "free", 0);
 }
 
-/* Is a candidate of another type or market, and not under the same quota? Zones share quotas. */
-static bool has_other_offer(const json_t *candidates, const json_t *limit, int64_t count)
+/* "a2-highgpu-1g (spot)", once. */
+static void add_offer(GString *list, const json_t *offer)
 {
-	const json_t *first = NULL, *candidate;
-	size_t i;
-	json_array_foreach (candidates, i, candidate) {
+	g_autofree char *text = g_strdup_printf("%s (%s)", rg_json_str(offer, "instance_type", ""),
+		rg_json_str(offer, "market", ""));
+	if (!strstr(list->str, text))
+		g_string_append_printf(list, "%s%s", list->len ? ", " : "", text);
+}
+
+/* The candidates of another type or market by whether they come under the same quota, which zones
+ * share: NULL if all do; else a text about both, g_free. */
+static char *list_other_offers(const json_t *candidates, const json_t *limit, int64_t count)
+{
+	g_autoptr(GString) under = g_string_new(NULL), free = g_string_new(NULL);
+	const json_t *first = NULL;
+	rg_json_foreach (candidate, candidates) {
 		const json_t *offer = json_object_get(json_object_get(candidate, "node"), "offer");
 		first = first ? first : offer;
 		bool other =
 			!is_same(offer, first, "instance_type") || !is_same(offer, first, "market");
-		if (other && !is_exceeded(limit, offer, first, count))
-			return true;
+		if (other)
+			add_offer(is_exceeded(limit, offer, first, count) ? under : free, offer);
 	}
-	return false;
+	if (!free->len)
+		return NULL;
+	return g_strdup_printf("apply will request %s instead%s%s", free->str,
+		under->len ? "; also over this quota: " : "", under->str);
 }
 
 static int64_t created_in(const RgPlan *plan, const char *pool)
 {
 	int64_t n = 0;
-	for (guint i = 0; i < plan->changes->len; i++) {
-		const RgPlanChange *change = plan->changes->pdata[i];
+	rg_ptr_foreach (const RgPlanChange, change, plan->changes)
 		n += change->action == RG_ACTION_CREATE && change->index >= 0 &&
 		     g_strcmp0(change->group, pool) == 0;
-	}
 	return n;
 }
 
-/* Apply requests something else if the cloud cannot provide the nodes of this pool. */
-static bool has_candidates(const RgPlan *plan, const char *pool, bool quota, const json_t *limit)
+/* What apply requests if the cloud cannot provide the nodes of this pool, g_free; NULL: nothing. */
+static char *other_offers(const RgPlan *plan, const char *pool, bool quota, const json_t *limit)
 {
-	size_t i;
-	const json_t *one;
-	json_array_foreach (json_object_get(plan->capacity, "pools"), i, one) {
+	rg_json_foreach (one, json_object_get(plan->capacity, "pools")) {
 		const json_t *candidates = json_object_get(one, "candidates");
 		if (g_strcmp0(rg_json_str(one, "pool", ""), pool) == 0)
-			return quota ? has_other_offer(candidates, limit, created_in(plan, pool))
-				     : json_array_size(candidates) > 1;
+			return quota ? list_other_offers(candidates, limit, created_in(plan, pool))
+			       : json_array_size(candidates) > 1 ? g_strdup("")
+								 : NULL;
 	}
-	return false;
+	return NULL;
 }
 
-static bool is_scarcity(const void *unused, const RgDiag *diag)
+static bool is_scarcity(const void *unused, RgDiag *diag)
 {
 	return g_str_equal(diag->code, rg_class_code(RG_CLASS_CAPACITY)) ||
 	       g_str_equal(diag->code, rg_class_code(RG_CLASS_QUOTA));
@@ -244,7 +257,7 @@ typedef struct {
 	const json_t *limits;
 } Ways;
 
-static bool is_avoidable(const void *data, const RgDiag *diag)
+static bool is_avoidable(const void *data, RgDiag *diag)
 {
 	const Ways *ways = data;
 	const RgPlan *plan = ways->plan;
@@ -252,9 +265,17 @@ static bool is_avoidable(const void *data, const RgDiag *diag)
 	bool scarce = quota || g_str_equal(diag->code, rg_class_code(RG_CLASS_CAPACITY));
 	for (guint i = 0; scarce && diag->address && i < plan->changes->len; i++) {
 		const RgPlanChange *change = plan->changes->pdata[i];
-		if (g_str_equal(change->address, diag->address))
-			return has_candidates(plan, change->group, quota,
-				json_object_get(ways->limits, diag->address));
+		if (!g_str_equal(change->address, diag->address))
+			continue;
+		const json_t *by_code = json_object_get(ways->limits, diag->address);
+		g_autofree char *others = other_offers(plan, change->group, quota,
+			json_object_get(by_code, diag->cloud_code ? diag->cloud_code : ""));
+		if (others && *others) {
+			g_autofree char *detail = g_strdup(diag->detail);
+			rg_diag_detail(
+				diag, "%s%s%s", detail ? detail : "", detail ? "\n" : "", others);
+		}
+		return others != NULL;
 	}
 	return false;
 }
@@ -301,11 +322,9 @@ void pass_preflight(RgSession *session, RgPass *pass, RgPreflight *begun, RgDiag
 static bool creates_all(const RgPass *pass)
 {
 	const GPtrArray *changes = pass->plan->changes;
-	for (guint i = 0; i < changes->len; i++) {
-		const RgPlanChange *change = changes->pdata[i];
+	rg_ptr_foreach (const RgPlanChange, change, changes)
 		if (change->desired && change->action != RG_ACTION_CREATE)
 			return false;
-	}
 	return true;
 }
 

@@ -12,12 +12,16 @@ RgRefreshInput pass_refresh_input(RgPass *pass)
 {
 	g_clear_pointer(&pass->strangers, g_ptr_array_unref);
 	pass->strangers = g_ptr_array_new_with_free_func((GDestroyNotify)rg_resource_free);
+	if (!pass->looked_ms)
+		pass->looked_ms = rg_clock_monotonic_ms();
 	return (RgRefreshInput){.cluster = pass->snapshot->cluster,
 		.lineage = pass->snapshot->lineage,
 		.recorded = pass->snapshot->recorded,
 		.tombstones = pass->snapshot->tombstones,
 		.strangers = pass->strangers,
-		.now_s = rg_clock_now_s()};
+		.now_s = rg_clock_now_s(),
+		.since_ms = pass->looked_ms,
+		.quiet = pass->quiet};
 }
 
 void pass_begin_refresh(RgSession *session, RgPass *pass)

@@ -2,54 +2,58 @@
 
 /* Passes that start from the state instead of a spec. */
 
-static RgResourceSet *as_recorded(const RgResourceSet *recorded)
+/* A cluster of the pass is what admits the recorded settings. */
+static bool open_recorded(RgSession *session, RgPass *pass, const char *cluster, RgDiags *diags)
 {
-	RgResourceSet *desired = rg_resource_set_new();
-	for (size_t i = 0; i < rg_resource_set_size(recorded); i++) {
-		const RgResource *from = rg_resource_set_get(recorded, i);
-		RgResource *wanted = rg_resource_new(from->kind, from->name, from->index);
-		wanted->group = from->group;
-		wanted->origin = from->origin;
-		wanted->attrs = json_incref(from->attrs);
-		wanted->pin = json_incref(from->pin);
-		wanted->depends_on = g_strdupv(from->depends_on);
-		rg_resource_set_add(desired, wanted);
+	pass->snapshot = rg_store_load(session->store, cluster, diags);
+	const RgSnapshot *snapshot = pass->snapshot;
+	if (!snapshot)
+		return false;
+	if (!snapshot->provider) {
+		RgDiag *diag = rg_diags_error(diags, "state.no-such-cluster",
+			"the state \"%s\" has no cluster %s", session->state_path, cluster);
+		rg_diag_hint(diag, "`raygpu state list` lists its records");
+		return false;
 	}
-	return desired;
+	if (!pass_open_provider(
+		    session, pass, snapshot->provider, snapshot->region, snapshot->config, diags))
+		return false;
+	rg_pass_ask_account(pass);
+	return true;
 }
 
 RgPass *rg_pipeline_open_recorded(RgSession *session, const char *cluster, RgDiags *diags)
 {
 	g_autoptr(RgPass) pass = g_new0(RgPass, 1);
-	pass->snapshot = rg_store_load(session->store, cluster, diags);
-	const RgSnapshot *snapshot = pass->snapshot;
-	if (!snapshot)
-		return NULL;
-	if (!snapshot->provider) {
-		RgDiag *diag = rg_diags_error(diags, "state.no-such-cluster",
-			"the state \"%s\" has no cluster %s", session->state_path, cluster);
-		rg_diag_hint(diag, "`raygpu state list` lists its records");
-		return NULL;
-	}
-	if (!pass_open_provider(
-		    session, pass, snapshot->provider, snapshot->region, snapshot->config, diags))
-		return NULL;
-	rg_pass_ask_account(pass);
-	return g_steal_pointer(&pass);
+	return open_recorded(session, pass, cluster, diags) ? g_steal_pointer(&pass) : NULL;
+}
+
+static bool plan_recorded(RgSession *session, RgPass *pass, RgDiags *diags)
+{
+	pass->leases = json_incref(rg_json_unconst(rg_snapshot_leases(pass->snapshot)));
+	pass->desired = session->diff.destroy ? rg_resource_set_new()
+					      : rg_diff_recorded(pass->snapshot->recorded);
+	if (!rg_pass_make_plan(session, pass, diags))
+		return false;
+	pass_preflight(session, pass, NULL, diags);
+	return true;
 }
 
 RgPass *rg_pipeline_plan_recorded(RgSession *session, const char *cluster, RgDiags *diags)
 {
 	g_autoptr(RgPass) pass = rg_pipeline_open_recorded(session, cluster, diags);
-	if (!pass || !rg_specs_project(NULL, NULL, NULL, &pass->project, diags))
+	if (!pass || !rg_specs_project(NULL, NULL, NULL, &pass->project, diags) ||
+		!plan_recorded(session, pass, diags))
 		return NULL;
-	pass->leases = json_incref(rg_json_unconst(rg_snapshot_leases(pass->snapshot)));
-	pass->desired = session->diff.destroy ? rg_resource_set_new()
-					      : as_recorded(pass->snapshot->recorded);
-	if (!rg_pass_make_plan(session, pass, diags))
-		return NULL;
-	pass_preflight(session, pass, NULL, diags);
 	return g_steal_pointer(&pass);
+}
+
+bool rg_pipeline_plan_refresh(RgSession *session, RgPass *pass, RgDiags *diags)
+{
+	if (!open_recorded(session, pass, pass->cluster->name, diags))
+		return false;
+	g_clear_pointer(&pass->cluster, rg_cluster_free);
+	return plan_recorded(session, pass, diags);
 }
 
 RgPass *rg_pipeline_observe(RgSession *session, const char *cluster, RgDiags *diags)
@@ -64,7 +68,8 @@ RgPass *rg_pipeline_observe(RgSession *session, const char *cluster, RgDiags *di
 	rg_diags_take_all(diags, unread);
 	if (!pass->observed)
 		return NULL;
-	pass_check_name(session, pass, diags);
+	const RgIntent intent = pass_intent(session, pass);
+	rg_intent_check_name(&intent, session->state_path, diags);
 	return g_steal_pointer(&pass);
 }
 
@@ -78,22 +83,62 @@ static bool name_is_free(const RgSession *session, RgPass *pass, RgDiags *diags)
 	rg_diags_drop(unread, "refresh.unsettled"); /* that concerns ours */
 	bool ok = !rg_diags_has_errors(unread);
 	rg_diags_take_new(diags, unread);
-	return ok && pass_check_name(session, pass, diags);
+	const RgIntent intent = pass_intent(session, pass);
+	return ok && rg_intent_check_name(&intent, session->state_path, diags);
+}
+
+static bool has_nodes(const RgSession *session, const RgPass *pass)
+{
+	const RgIntent intent = pass_intent(session, pass);
+	return rg_intent_has_nodes(&intent);
 }
 
 static bool check_leases(const RgSession *session, const RgPlan *plan, RgDiags *diags)
 {
 	const RgSchema *schema = rg_provider_schema(session->providers, plan->provider, diags);
-	return schema && pass_check_leases(plan, schema, json_object_get(plan->facts, "leases"),
-				 NULL, false, diags);
+	return schema && rg_intent_check_leases(plan, schema,
+				 json_object_get(plan->facts, "leases"), NULL, false, diags);
+}
+
+static bool gives_up(const RgPlanChange *change)
+{
+	return change->action == RG_ACTION_CREATE && change->row == RG_ROW_UNREAD;
+}
+
+/* What could not be read when the plan was made, and another one is to be created instead. */
+static bool is_still_lost(RgPass *pass, const RgPlan *plan, RgDiags *diags)
+{
+	g_autoptr(RgResourceSet) seen = NULL;
+	bool ok = true;
+	rg_ptr_foreach (const RgPlanChange, change, plan->changes) {
+		if (!gives_up(change))
+			continue;
+		const RgRefreshInput input = pass_refresh_input(pass);
+		if (!seen)
+			seen = rg_refresh(pass->provider, &input, diags);
+		if (!seen)
+			return false;
+		const RgResource *now = rg_resource_set_find(seen, change->address);
+		if (!now || now->presence != RG_PRESENT)
+			continue;
+		RgDiag *diag = rg_diags_error(diags, "plan.stale",
+			"Saved plan is stale: `%s` could not be read when it was created, and now "
+			"it can",
+			change->address);
+		rg_diag_address(diag, change->address, NULL);
+		rg_diag_hint(diag, "create a new plan");
+		ok = false;
+	}
+	return ok;
 }
 
 RgPass *rg_pipeline_open_saved(RgSession *session, const RgPlan *plan, RgDiags *diags)
 {
 	g_autoptr(RgPass) pass = g_new0(RgPass, 1);
 	pass->snapshot = rg_store_load(session->store, plan->cluster, diags);
-	if (!pass->snapshot || !pass_rename(pass, plan->renames, diags) ||
-		!pass_import_saved(session, pass, plan, diags) ||
+	const RgIntent intent = pass_intent(session, pass);
+	if (!pass->snapshot || !rg_intent_rename(&intent, plan->renames, &pass->moves, diags) ||
+		!rg_intent_import_saved(&intent, session->store, plan, &pass->imported, diags) ||
 		!rg_plan_check_fresh(
 			plan, pass->snapshot->lineage, pass->snapshot->recorded, diags) ||
 		!check_leases(session, plan, diags) ||
@@ -113,8 +158,9 @@ RgPass *rg_pipeline_open_saved(RgSession *session, const RgPlan *plan, RgDiags *
 		return NULL;
 	rg_diags_take_all(diags, unread);
 	if (!there ||
-		(plan->create && !pass_has_nodes(pass) && !name_is_free(session, pass, diags)) ||
-		!pass_end_preflight(preflight, pass, diags))
+		(plan->create && !has_nodes(session, pass) &&
+			!name_is_free(session, pass, diags)) ||
+		!is_still_lost(pass, plan, diags) || !pass_end_preflight(preflight, pass, diags))
 		return NULL;
 	return g_steal_pointer(&pass);
 }

@@ -6,9 +6,7 @@
 
 static bool is_listed(const json_t *wanted, const char *id)
 {
-	size_t i;
-	const json_t *one;
-	json_array_foreach (wanted, i, one)
+	rg_json_foreach (one, wanted)
 		if (g_str_equal(rg_json_str(one, "id", ""), id))
 			return true;
 	return false;
@@ -17,8 +15,7 @@ static bool is_listed(const json_t *wanted, const char *id)
 static json_t *wanted_of(const RgCluster *cluster)
 {
 	json_t *wanted = json_array();
-	for (guint i = 0; i < cluster->pools->len; i++) {
-		const RgPool *pool = cluster->pools->pdata[i];
+	rg_ptr_foreach (const RgPool, pool, cluster->pools) {
 		const char *id = pool->market.reservation;
 		if (!id || pool->is_disabled)
 			continue;
@@ -56,9 +53,7 @@ bool pass_ask_reservations(RgSession *session, RgPass *pass, json_t *pins, RgDia
 	if (!facts)
 		return false;
 	json_t *found = json_object();
-	size_t i;
-	const json_t *one;
-	json_array_foreach (wanted, i, one) {
+	rg_json_foreach (one, wanted) {
 		const char *id = rg_json_str(one, "id", "");
 		json_object_set_new(found, id,
 			fact_of(json_object_get(facts, "reservations"),
@@ -97,11 +92,9 @@ static void count(Uses *uses, const char *id, const json_t *fact, const char *po
 
 static unsigned surge_of(const RgPlan *plan, const char *pool)
 {
-	for (guint i = 0; i < plan->pools->len; i++) {
-		const RgPlanPool *one = plan->pools->pdata[i];
+	rg_ptr_foreach (const RgPlanPool, one, plan->pools)
 		if (g_str_equal(one->pool, pool))
 			return one->max_surge;
-	}
 	return 0;
 }
 
@@ -134,7 +127,7 @@ static void count_made(Uses *uses, const RgChange *change)
 	bool makes = change->action == RG_ACTION_CREATE || change->action == RG_ACTION_REPLACE;
 	const RgPool *pool =
 		makes && !change->replay && desired && desired->index >= 0 && desired->group
-			? pass_find_pool(pass->cluster, desired->group)
+			? rg_cluster_find_pool(pass->cluster, desired->group)
 			: NULL;
 	const char *id = pool ? pool->market.reservation : NULL;
 	const json_t *known = id ? json_object_get(uses->known, id) : NULL;
@@ -153,8 +146,7 @@ bool pass_check_reservations(const RgSession *session, const RgPass *pass, RgDia
 	Uses uses = {pass, json_object_get(facts, "reservations"), named, counts};
 	if (session->diff.destroy)
 		return true;
-	for (guint i = 0; i < pass->diff->changes->len; i++) {
-		const RgChange *change = pass->diff->changes->pdata[i];
+	rg_ptr_foreach (const RgChange, change, pass->diff->changes) {
 		count_recorded(&uses, change);
 		if (pass->cluster && !session->diff.looking)
 			count_made(&uses, change);

@@ -30,8 +30,7 @@ static GHashTable *replaced_of(const RgPlan *plan)
 {
 	GHashTable *pools = g_hash_table_new_full(
 		g_str_hash, g_str_equal, NULL, (GDestroyNotify)g_ptr_array_unref);
-	for (guint i = 0; i < plan->changes->len; i++) {
-		RgPlanChange *change = plan->changes->pdata[i];
+	rg_ptr_foreach (RgPlanChange, change, plan->changes) {
 		if (change->action != RG_ACTION_REPLACE || change->index < 0 || !change->group)
 			continue;
 		GPtrArray *changes = g_hash_table_lookup(pools, change->group);
@@ -70,11 +69,9 @@ static RgPlanChange *successor_of(const Rounds *rounds, const char *address)
 static bool put_formers(Rounds *rounds)
 {
 	const RgPlan *plan = rounds->plan;
-	for (guint i = 0; i < plan->changes->len; i++) {
-		RgPlanChange *change = plan->changes->pdata[i];
+	rg_ptr_foreach (RgPlanChange, change, plan->changes)
 		if (change->action == RG_ACTION_DELETE && successor_of(rounds, change->address))
 			g_hash_table_add(rounds->later, change->address);
-	}
 	return g_hash_table_size(rounds->later) > 0;
 }
 
@@ -82,11 +79,9 @@ static void put_last(Rounds *rounds)
 {
 	const RgPlan *plan = rounds->plan;
 	guint last = rounds->sets->len;
-	for (guint i = 0; i < plan->changes->len; i++) {
-		RgPlanChange *change = plan->changes->pdata[i];
+	rg_ptr_foreach (RgPlanChange, change, plan->changes)
 		if (change->action == RG_ACTION_DELETE && change->index < 0)
 			put(rounds, last, change, no_pool);
-	}
 }
 
 Rounds *rounds_new(const RgPlan *plan)
@@ -98,13 +93,10 @@ Rounds *rounds_new(const RgPlan *plan)
 	rounds->later = g_hash_table_new(g_str_hash, g_str_equal);
 	rounds->ended = g_hash_table_new(g_str_hash, g_str_equal);
 	g_autoptr(GHashTable) replaced = replaced_of(plan);
-	for (guint i = 0; i < plan->changes->len; i++) {
-		RgPlanChange *change = plan->changes->pdata[i];
+	rg_ptr_foreach (RgPlanChange, change, plan->changes)
 		g_hash_table_insert(rounds->changes, change->address, change);
-	}
 	bool several = put_formers(rounds);
-	for (guint i = 0; i < plan->pools->len; i++) {
-		const RgPlanPool *pool = plan->pools->pdata[i];
+	rg_ptr_foreach (const RgPlanPool, pool, plan->pools) {
 		guint together = MAX(pool->max_unavailable, pool->max_surge);
 		GPtrArray *changes = g_hash_table_lookup(replaced, pool->pool);
 		if (!together || !changes)
@@ -144,9 +136,7 @@ GHashTable *rounds_nth(const Rounds *rounds, guint i)
 
 static bool is_in(const RgReadyResult *ready, const char *member, const char *text)
 {
-	size_t k;
-	json_t *row;
-	json_array_foreach (ready->failed, k, row)
+	rg_json_foreach (row, ready->failed)
 		if (g_strcmp0(rg_json_str(row, member, NULL), text) == 0)
 			return true;
 	return false;
@@ -167,8 +157,7 @@ GHashTable *rounds_due(
 	const Rounds *rounds, const RgSnapshot *now, GHashTable *failed, const RgReadyResult *ready)
 {
 	GHashTable *due = g_hash_table_new(g_str_hash, g_str_equal);
-	for (size_t i = 0; i < rg_resource_set_size(now->recorded); i++) {
-		RgResource *record = rg_resource_set_get(now->recorded, i);
+	rg_resource_foreach (record, now->recorded) {
 		const RgPlanChange *successor = former_of(rounds, record);
 		const RgResource *fresh =
 			successor ? rg_resource_set_find(now->recorded, successor->address) : NULL;
@@ -182,10 +171,7 @@ GHashTable *rounds_due(
 
 static bool has_failed(const char *pool, GHashTable *failed, const RgReadyResult *ready)
 {
-	GHashTableIter iter;
-	gpointer group;
-	g_hash_table_iter_init(&iter, failed);
-	while (g_hash_table_iter_next(&iter, NULL, &group))
+	rg_hash_values (void, group, failed)
 		if (g_strcmp0(group, pool) == 0)
 			return true;
 	return is_in(ready, "pool", pool);

@@ -1,5 +1,6 @@
 /* The last step: carries out a plan, and records in the state who did it and the result. */
 #include "pipeline/internal.h"
+#include "state/write.h"
 
 /* What `raygpu log` shows of the run. */
 static json_t *meta_of(const RgPass *pass, const json_t *who)
@@ -61,7 +62,8 @@ typedef struct {
 static void run_event(void *data, const RgEvent *event)
 {
 	const Watch *watch = data;
-	if (event->type == RG_EVENT_FAILED && event->address)
+	bool starts = event->type != RG_EVENT_FAILED && event->type != RG_EVENT_QUEUED;
+	if (!starts && event->address)
 		g_hash_table_insert(watch->failed, g_strdup(event->address), g_strdup(event->pool));
 	if (watch->options->event)
 		watch->options->event(watch->options->event_data, event);
@@ -80,7 +82,7 @@ static bool lacks_secrets(const RgPass *pass, RgDiags *diags)
 	const RgPlan *plan = pass->plan;
 	bool sends =
 		plan->create + plan->update + plan->replace > 0 || pass->snapshot->journal->len;
-	return sends && rg_snapshot_refuse_sealed(pass->snapshot, "the run", diags);
+	return sends && rg_snapshot_refuse_secrets(pass->snapshot, "the run", diags);
 }
 
 /* The next apply begins a new lease after `destroy`, but not after `reap`. A new reference. */
@@ -91,14 +93,13 @@ static json_t *facts_of(const RgPlan *plan, const json_t *who)
 	if (!json_object_get(facts, "leases") || !g_str_equal(plan->command, "destroy") ||
 		g_str_equal(command, "reap") || g_str_equal(command, PASS_MOVE))
 		return facts;
-	json_t *copy = json_copy(facts), *leases, *pools, *lease;
-	const char *name;
+	json_t *copy = json_copy(facts), *leases, *pools;
 	json_decref(facts);
 	leases = json_deep_copy(json_object_get(copy, "leases"));
 	json_object_set_new(copy, "leases", leases);
 	json_object_set_new(json_object_get(leases, "cluster"), "destroyed", json_true());
 	pools = json_object_get(leases, "pools");
-	json_object_foreach (pools, name, lease)
+	rg_json_foreach_member (name, lease, pools)
 		json_object_set_new(lease, "destroyed", json_true());
 	return copy;
 }
@@ -125,9 +126,7 @@ static char *run_begin(
 /* By the plan, else by what is recorded of its other nodes: a new one has no mark yet. */
 static bool is_protected(const RgPlan *plan, const RgSnapshot *now, const char *pool)
 {
-	size_t k;
-	const json_t *name;
-	json_array_foreach (plan->protect, k, name)
+	rg_json_foreach (name, plan->protect)
 		if (g_strcmp0(json_string_value(name), pool) == 0)
 			return true;
 	for (size_t i = 0; !plan->protect && i < rg_resource_set_size(now->recorded); i++) {
@@ -144,9 +143,7 @@ static GHashTable *pick_again(const RgPlan *plan, const RgSnapshot *now, const R
 	GHashTable *replaced, unsigned left)
 {
 	g_autoptr(GHashTable) again = g_hash_table_new(g_str_hash, g_str_equal);
-	size_t i;
-	json_t *row;
-	json_array_foreach (ready->failed, i, row) {
+	rg_json_foreach (row, ready->failed) {
 		const char *address = rg_json_str(row, "address", "");
 		const RgResource *record = rg_resource_set_find(now->recorded, address);
 		const char *pool = rg_json_str(row, "pool", "");
@@ -168,8 +165,7 @@ static GHashTable *pick_again(const RgPlan *plan, const RgSnapshot *now, const R
 /* What the wait found of nodes that are replaced now ends no run. */
 static void warn_of_failed(const RgDiags *found, RgDiags *diags)
 {
-	for (size_t i = 0; i < rg_diags_count(found); i++) {
-		const RgDiag *from = rg_diags_get(found, i);
+	rg_diags_foreach (from, found) {
 		RgDiag *to = rg_diags_warning(diags, from->code, "%s", from->summary);
 		rg_diag_at(to, from->source);
 		rg_diag_address(to, from->address, from->attribute);
@@ -187,6 +183,7 @@ static void add_result(RgApplyResult *sum, const RgApplyResult *more)
 	sum->failed += more->failed;
 	sum->blocked += more->blocked;
 	sum->open += more->open;
+	sum->queued += more->queued;
 	sum->given_back += more->given_back;
 	sum->interrupted |= more->interrupted;
 	if (sum->tried && more->tried)
@@ -228,10 +225,7 @@ static bool run_until_joined(RgSession *session, const RgPass *pass, RgApplyOpti
 		}
 		left -= g_hash_table_size(again);
 		warn_of_failed(found, diags);
-		GHashTableIter iter;
-		gpointer address;
-		g_hash_table_iter_init(&iter, again);
-		while (g_hash_table_iter_next(&iter, &address, NULL))
+		rg_hash_keys (const char, address, again)
 			g_hash_table_add(replaced, g_strdup(address));
 		apply->again = again;
 		done = replace(session, pass, apply, now, run, diags);
@@ -282,12 +276,28 @@ static bool run_rounds(RgSession *session, const RgPass *pass, RgApplyOptions *a
 	}
 }
 
+/* Open creations have the former addresses of what is renamed. */
+static bool recover_renamed(RgSession *session, const RgPass *pass, const RgApplyOptions *apply,
+	RgRun *run, RgDiags *diags)
+{
+	if (!pass->moves || !pass->snapshot->journal->len)
+		return true;
+	g_autoptr(RgSnapshot) before = rg_store_load(session->store, pass->plan->cluster, diags);
+	g_autoptr(GHashTable) renamed = rg_intent_renamed(pass->moves);
+	return before && rg_apply_recover(pass->provider, session->store, before, pass->plan, apply,
+				 renamed, &run->result, diags);
+}
+
 /* `now`: the state after the renames and imports, NULL: there are none. */
-static bool begin_apply(RgSession *session, const RgPass *pass, RgSnapshot **now, RgDiags *diags)
+static bool begin_apply(RgSession *session, const RgPass *pass, const RgApplyOptions *apply,
+	RgRun *run, RgSnapshot **now, RgDiags *diags)
 {
 	if (!pass->moves && !pass->imported)
 		return true;
-	if (!pass_store_renames(session, pass, diags) || !pass_store_imports(session, pass, diags))
+	const RgIntent intent = pass_intent(session, pass);
+	if (!recover_renamed(session, pass, apply, run, diags) ||
+		!rg_intent_store_renames(&intent, session->store, diags) ||
+		!rg_intent_store_imports(&intent, session->store, diags))
 		return false;
 	*now = rg_store_load(session->store, pass->plan->cluster, diags);
 	return *now != NULL;
@@ -297,7 +307,9 @@ static bool carry_out(RgSession *session, const RgPass *pass, RgApplyOptions *ap
 	RgRun *run, RgDiags *diags)
 {
 	g_autoptr(RgSnapshot) now = NULL;
-	if (!begin_apply(session, pass, &now, diags))
+	g_autoptr(GHashTable) extras = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
+	apply->extras = extras;
+	if (!begin_apply(session, pass, apply, run, &now, diags))
 		return false;
 	GHashTable *failed = ((const Watch *)apply->event_data)->failed;
 	g_autoptr(Rounds) rounds = rounds_new(pass->plan);

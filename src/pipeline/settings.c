@@ -52,9 +52,8 @@ static bool check_zones(
 static void report_no_region(const RgProviderRef *place, const RgWords *words, RgDiags *diags)
 {
 	static const char *const wanted[] = {"region", NULL};
-	const char *key, *meant = NULL;
-	json_t *value;
-	json_object_foreach (place->config, key, value)
+	const char *meant = NULL;
+	rg_json_foreach_member (key, value, place->config)
 		meant = meant || !rg_nearest_word(key, wanted) ? meant : key;
 	RgDiag *diag = rg_diags_error(diags, "spec.missing-key", "provider has no \"region\"");
 	rg_diag_at(diag, place->source);
@@ -85,12 +84,11 @@ static bool check_region(const RgProviderRef *place, const RgSchema *schema, RgD
 static bool check_zone_map(const RgCluster *cluster, const RgWords *words, const char *name,
 	json_t *map, RgDiags *diags)
 {
-	const char *zone, *region = cluster->provider.region;
-	json_t *value;
+	const char *region = cluster->provider.region;
 	bool ok = true;
 	g_autoptr(GHashTable) zones_of = g_hash_table_new(g_str_hash, g_str_equal);
 	g_autofree char *base = g_strconcat("/provider/", name, NULL);
-	json_object_foreach (map, zone, value) {
+	rg_json_foreach_member (zone, value, map) {
 		const char *given = json_string_value(value);
 		const char *other = given ? g_hash_table_lookup(zones_of, given) : NULL;
 		RgDiag *diag = NULL;
@@ -120,10 +118,9 @@ static bool check_zone_map(const RgCluster *cluster, const RgWords *words, const
 
 static bool check_zone_maps(const RgCluster *cluster, const RgSchema *schema, RgDiags *diags)
 {
-	json_t *settings = json_object_get(rg_schema_config(schema), "properties"), *rule;
-	const char *name;
+	json_t *settings = json_object_get(rg_schema_config(schema), "properties");
 	bool ok = true;
-	json_object_foreach (settings, name, rule) {
+	rg_json_foreach_member (name, rule, settings) {
 		json_t *map = json_object_get(cluster->provider.config, name);
 		if (json_is_true(json_object_get(rule, "x-raygpu-zones")))
 			ok = check_zone_map(cluster, rg_schema_words(schema), name, map, diags) &&
@@ -248,20 +245,25 @@ static bool check_image(
 	return false;
 }
 
-json_t *pass_resolve_settings(const RgCluster *cluster, const RgSchema *schema)
+/* {"settings", "zone_maps", "pool_settings", "pool_cpus", "pool_labels", "pool_limits", "image"} of
+ * the pins (fit.h), as marked in the module's schema; a new reference. */
+static json_t *resolve_settings(const RgCluster *cluster, const RgSchema *schema)
 {
-	json_t *settings = json_object_get(rg_schema_config(schema), "properties"), *rule;
+	json_t *settings = json_object_get(rg_schema_config(schema), "properties");
 	json_auto_t *deciding = json_object(), *maps = json_array();
-	const char *name;
-	json_object_foreach (settings, name, rule) {
+	rg_json_foreach_member (name, rule, settings) {
 		json_t *value = json_object_get(cluster->provider.config, name);
 		if (value && json_is_true(json_object_get(rule, "x-raygpu-resolve")))
 			json_object_set(deciding, name, value);
 		if (value && json_is_true(json_object_get(rule, "x-raygpu-zones")))
 			json_array_append(maps, value);
 	}
-	return json_pack("{s:O*, s:O, s:O*}", "settings",
-		json_object_size(deciding) > 0 ? deciding : NULL, "zone_maps", maps, "image",
+	return json_pack("{s:O*, s:O, s:o, s:o, s:o, s:o, s:O*}", "settings",
+		json_object_size(deciding) > 0 ? deciding : NULL, "zone_maps", maps,
+		"pool_settings", pass_pool_settings(cluster, schema), "pool_cpus",
+		pass_pool_cpus(cluster, schema), "pool_labels",
+		pass_pool_marked(cluster, schema, "x-raygpu-labels"), "pool_limits",
+		pass_pool_marked(cluster, schema, "x-raygpu-stock"), "image",
 		rg_schema_image(schema));
 }
 
@@ -273,6 +275,7 @@ bool pass_check_config(RgProviderHost *providers, const RgCluster *cluster, RgDi
 		return false;
 	bool ok = check_region(place, schema, diags) &&
 		  rg_provider_check_config(providers, place->name, place->config, diags);
+	ok = pass_check_pool_settings(providers, cluster, schema, diags) && ok;
 	if (rg_schema_zones_start_with_region(schema))
 		ok = check_zone_maps(cluster, schema, diags) && ok;
 	pass_locate(cluster, diags);
@@ -289,6 +292,35 @@ static bool check_pools(const RgCluster *cluster, const RgSchema *schema, RgDiag
 	return ok;
 }
 
+/* Where the pool has it: its own, or the cluster's. */
+static char *prepare_pointer(const RgCluster *cluster, const RgPool *pool, const char *name)
+{
+	g_autofree char *own = rg_json_pointer_add(pool->origin, name);
+	return g_hash_table_contains(cluster->sources, own) ? g_steal_pointer(&own)
+							    : rg_json_pointer_add("", name);
+}
+
+/* Commands and mounts need raygpu's own script on the machine; each place is reported once. */
+static bool check_prepare(const RgCluster *cluster, const RgSchema *schema, RgDiags *diags)
+{
+	const RgPool *pool;
+	g_autoptr(GHashTable) told = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
+	for (guint i = 0;
+		!rg_schema_runs_start_ray(schema) && (pool = rg_cluster_pool(cluster, i)) != NULL;
+		i++) {
+		rg_json_foreach_member (name, value, pool->prepare) {
+			char *pointer = prepare_pointer(cluster, pool, name);
+			if (!g_hash_table_add(told, pointer))
+				continue;
+			RgDiag *diag = rg_diags_error(diags, "boot.bad-value",
+				"`%s` is not supported on %s", name, cluster->provider.name);
+			rg_diag_origin(diag, pointer);
+			rg_diag_hint(diag, "put what Ray needs into the container image");
+		}
+	}
+	return !g_hash_table_size(told);
+}
+
 bool pass_check_place(RgProviderHost *providers, const RgCluster *cluster, RgDiags *diags)
 {
 	const RgSchema *schema = rg_provider_schema(providers, cluster->provider.name, diags);
@@ -303,6 +335,7 @@ bool pass_check_place(RgProviderHost *providers, const RgCluster *cluster, RgDia
 	ok = pass_check_marks(cluster, schema, diags) && ok;
 	ok = check_pools(cluster, schema, diags, pass_check_disk) && ok;
 	ok = pass_check_registry(cluster, schema, diags) && ok;
+	ok = check_prepare(cluster, schema, diags) && ok;
 	pass_locate(cluster, diags);
 	return ok;
 }
@@ -334,7 +367,7 @@ RgShapes *pass_fit_shapes(
 	/* the pins, together with the spec's settings that the module's schema marks */
 	const RgSchema *schema = rg_tables_schema(tables, place->name);
 	json_auto_t *pins = known ? json_copy(rg_json_unconst(known)) : json_object();
-	json_auto_t *settings = schema ? pass_resolve_settings(cluster, schema) : NULL;
+	json_auto_t *settings = schema ? resolve_settings(cluster, schema) : NULL;
 	if (settings)
 		json_object_update(pins, settings);
 	const RgCatalog *catalog = rg_tables_catalog(tables, place->name, place->region, first);

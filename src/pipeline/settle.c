@@ -93,9 +93,7 @@ static bool choose(RgSession *session, RgPass *pass, int kept, RgDiags *diags)
 static char *list_candidates(const json_t *choice)
 {
 	GString *list = g_string_new(NULL);
-	size_t i;
-	json_t *row;
-	json_array_foreach (json_object_get(choice, "candidates"), i, row) {
+	rg_json_foreach_at (i, row, json_object_get(choice, "candidates")) {
 		g_autofree char *what = price_of(row);
 		g_autofree char *place = rg_place_text(
 			rg_json_str(row, "provider", ""), rg_json_str(row, "region", NULL));
@@ -204,7 +202,8 @@ json_t *rg_pass_pins(RgPass *pass)
 		!is_at(pass->snapshot->provider, pass->snapshot->region, &pass->cluster->provider))
 		json_object_set_new(pass->pins, "facts", json_null());
 	else
-		json_object_set_new(pass->pins, "kept", pass_kept(pass));
+		json_object_set_new(
+			pass->pins, "kept", rg_intent_kept(pass->cluster, pass->snapshot));
 	return pass->pins;
 }
 
@@ -215,7 +214,7 @@ json_t *pass_facts(const RgPass *pass, const json_t *fitted)
 		json_object_set(facts, "place", pass->place);
 	if (facts && pass->leases)
 		json_object_set(facts, "leases", pass->leases);
-	json_t *kept = facts ? pass_keep(pass) : NULL;
+	json_t *kept = facts ? rg_intent_keep(pass->cluster, pass->pins) : NULL;
 	if (kept)
 		json_object_set_new(facts, "kept", kept);
 	return facts;

@@ -9,6 +9,7 @@ struct RgTables {
 	RgGpus *gpus; /* NULL: nothing has been opened yet */
 	RgCarbon *carbon;
 	GHashTable *catalogs; /* "PROVIDER REGION" -> RgCatalog* */
+	json_t *described;    /* {PROVIDER: {TYPE: as the cloud describes it}} */
 };
 
 RgTables *rg_tables_new(RgProviderHost *providers, const RgProject *project)
@@ -18,6 +19,7 @@ RgTables *rg_tables_new(RgProviderHost *providers, const RgProject *project)
 	tables->project = project;
 	tables->catalogs = g_hash_table_new_full(
 		g_str_hash, g_str_equal, g_free, (GDestroyNotify)rg_catalog_free);
+	tables->described = json_object();
 	return tables;
 }
 
@@ -26,6 +28,7 @@ void rg_tables_free(RgTables *tables)
 	if (!tables)
 		return;
 	g_hash_table_unref(tables->catalogs);
+	json_decref(tables->described);
 	rg_carbon_free(tables->carbon);
 	rg_gpus_unref(tables->gpus);
 	g_free(tables);
@@ -79,17 +82,16 @@ static RgDiag *report_no_catalog(const RgTables *tables, const char *provider, R
 /* Rows for a provider that nobody opens would silently be ignored. */
 static bool own_check_section(const RgTables *tables, const char *section, RgDiags *diags)
 {
-	json_t *named = json_object_get(tables->own.rows, section), *value;
-	const char *name;
+	json_t *named = json_object_get(tables->own.rows, section);
 	bool good = true;
-	json_object_foreach (named, name, value) {
+	rg_json_foreach_member (name, value, named) {
 		if (rg_tables_have(tables, name, "instance_types.csv") ||
 			rg_tables_have(tables, name, "schema.json"))
 			continue;
 		g_autofree char *folder = g_strconcat("/", section, NULL);
 		g_autofree char *pointer = rg_json_pointer_add(folder, name);
 		rg_diag_at(report_no_catalog(tables, name, diags),
-			own_source(tables->project, pointer));
+			own_source(tables->own.data, pointer));
 		good = false;
 	}
 	return good;
@@ -100,9 +102,10 @@ static bool open_base(RgTables *tables, RgDiags *diags)
 {
 	if (tables->gpus)
 		return true;
-	tables->own = (RgOwnRows){.source = own_source, .data = tables->project};
-	if (tables->project)
-		tables->own.rows = json_object_get(tables->project->view, "catalog");
+	const RgProject *project = rg_project_catalog(tables->project);
+	tables->own = (RgOwnRows){.source = own_source, .data = project};
+	if (project)
+		tables->own.rows = json_object_get(project->view, "catalog");
 	bool types = own_check_section(tables, "instance_types", diags);
 	if (own_check_section(tables, "prices", diags) && types)
 		tables->gpus = rg_gpus_open_with(&tables->own, diags);
@@ -140,15 +143,47 @@ const RgCatalog *rg_tables_catalog(
 	const RgCatalogSource source = {.provider = provider,
 		.words = schema ? rg_schema_words(schema) : NULL,
 		.no_regions = schema && !rg_schema_has_regions(schema),
+		.asks_types = schema && rg_schema_describes_types(schema),
 		.region = region && *region ? region : NULL,
 		.text = data_text,
 		.data = &data,
 		.gpus = tables->gpus,
 		.own = &tables->own};
 	catalog = rg_catalog_open_from(&source, diags);
-	if (catalog)
-		g_hash_table_insert(tables->catalogs, g_steal_pointer(&key), catalog);
+	if (!catalog)
+		return NULL;
+	rg_catalog_describe(catalog, json_object_get(tables->described, provider));
+	g_hash_table_insert(tables->catalogs, g_steal_pointer(&key), catalog);
 	return catalog;
+}
+
+void rg_tables_describe(RgTables *tables, const char *provider, const json_t *types)
+{
+	if (!json_object_size(types))
+		return;
+	json_t *known = json_object_get(tables->described, provider);
+	if (!known)
+		json_object_set_new(tables->described, provider, known = json_object());
+	json_object_update_missing(known, rg_json_unconst(types));
+	g_autofree char *of = g_strconcat(provider, " ", NULL);
+	rg_hash_foreach (key, void, catalog, tables->catalogs)
+		if (g_str_has_prefix(key, of))
+			rg_catalog_describe(catalog, known);
+}
+
+bool rg_tables_describe_shapes(RgTables *tables, const char *provider, const char *region,
+	const json_t *shapes, RgDiags *diags)
+{
+	g_autofree char *key = g_strdup_printf("%s %s", provider, region ? region : "");
+	if (!rg_tables_catalog(tables, provider, region, diags))
+		return false;
+	rg_catalog_describe_shapes(g_hash_table_lookup(tables->catalogs, key), shapes);
+	return true;
+}
+
+json_t *rg_tables_described(const RgTables *tables, const char *provider)
+{
+	return json_object_get(tables->described, provider);
 }
 
 static void refuse_places(

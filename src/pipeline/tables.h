@@ -24,6 +24,14 @@ const RgSchema *rg_tables_schema(const RgTables *tables, const char *provider);
  * is no such provider. */
 const RgCatalog *rg_tables_catalog(
 	RgTables *tables, const char *provider, const char *region, RgDiags *diags);
+/* Adds types that no table has to the provider's catalogs, also to those that are opened later:
+ * `types` of the facts of its `resolve` (schemas/calls.schema.json). */
+void rg_tables_describe(RgTables *tables, const char *provider, const json_t *types);
+/* What the inventory of the provider's place says of its shapes now. */
+bool rg_tables_describe_shapes(RgTables *tables, const char *provider, const char *region,
+	const json_t *shapes, RgDiags *diags);
+/* All of the described types; borrowed, NULL: none. */
+json_t *rg_tables_described(const RgTables *tables, const char *provider);
 /* The project file's rows, once a catalog is open; for rg_catalog_judge. */
 const RgOwnRows *rg_tables_own(const RgTables *tables);
 const RgCarbon *rg_tables_carbon(RgTables *tables, RgDiags *diags);

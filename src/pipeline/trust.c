@@ -44,31 +44,27 @@ static bool project_admits(const RgProject *project, size_t kind, const char *va
 	return found;
 }
 
-/* The project file that may allow values: that of the branch that a change is compared with, which
- * the change itself cannot modify; else the pass's. false: it cannot be read. */
-static bool find_judge(const RgSession *session, const RgPass *pass, RgProject **own,
-	const RgProject **judge, RgDiags *diags)
+/* The trusted side must admit a value too, so that a change cannot allow its own. */
+static bool all_admit(const RgProject *project, size_t kind, const char *value)
 {
-	bool compared = session->trusted_ref && pass->provenance && pass->provenance->path;
-	*judge = pass->project;
-	if (compared && !rg_specs_project(pass->cluster->file, session->trusted_ref,
-				pass->provenance, own, diags))
-		return false;
-	if (compared)
-		*judge = *own;
-	return true;
+	const RgTrustedSide *side = project ? project->trusted : NULL;
+	return project_admits(project, kind, value) &&
+	       (!side || project_admits(side->project, kind, value));
 }
 
-static void trust_report(const RgSession *session, size_t kind, const char *provider,
+static void trust_report(const RgProject *project, size_t kind, const char *provider,
 	const char *name, const char *value, RgDiags *diags)
 {
+	const RgTrustedSide *side = project ? project->trusted : NULL;
+	bool theirs = side && !project_admits(side->project, kind, value);
+	g_autofree char *shown = g_strdelimit(g_strdup(name), "/", '.');
 	RgDiag *diag = rg_diags_error(
-		diags, "provider.not-admitted", "provider.%s \"%s\" is not allowed", name, value);
+		diags, "provider.not-admitted", "provider.%s \"%s\" is not allowed", shown, value);
 	rg_diag_detail(diag, "a spec cannot set this on its own: %s", kinds[kind].why);
 	rg_diag_hint(diag, "add it to provider.%s in %s%s%s, or to %s in the environment",
-		kinds[kind].list, RG_PROJECT_FILE, session->trusted_ref ? " on " : "",
-		session->trusted_ref ? session->trusted_ref : "", kinds[kind].variable);
-	g_autofree char *origin = rg_json_pointer_add("/provider", name);
+		kinds[kind].list, RG_PROJECT_FILE, theirs ? " " : "", theirs ? side->where : "",
+		kinds[kind].variable);
+	g_autofree char *origin = g_strconcat("/provider/", name, NULL);
 	rg_diag_origin(diag, origin);
 	rg_diag_cloud(diag, provider, NULL, NULL);
 }
@@ -88,32 +84,49 @@ static size_t kind_needed(const RgSession *session, const json_t *rule, const ch
 	return admitted ? G_N_ELEMENTS(kinds) : kind;
 }
 
+typedef struct {
+	const RgSession *session;
+	const RgPass *pass;
+	const char *provider;
+	RgDiags *diags;
+} TrustCheck;
+
+/* What the state records was allowed when it was applied. `within`: "" or "inventory/", for the
+ * settings of a mapping. */
+static bool trust_settings(const TrustCheck *check, json_t *settings, const char *within,
+	const json_t *config, const json_t *recorded)
+{
+	bool ok = true;
+	rg_json_foreach_member (name, rule, settings) {
+		const json_t *set = json_object_get(config, name);
+		const json_t *known = json_object_get(recorded, name);
+		const char *value = json_string_value(set);
+		size_t kind = kind_needed(check->session, rule, value);
+		g_autofree char *path = g_strconcat(within, name, NULL);
+		g_autofree char *below = g_strconcat(path, "/", NULL);
+		if (json_is_object(set) &&
+			!trust_settings(
+				check, json_object_get(rule, "properties"), below, set, known))
+			ok = false;
+		if (kind == G_N_ELEMENTS(kinds) || (known && json_equal(known, set)) ||
+			all_admit(check->pass->project, kind, value))
+			continue;
+		trust_report(
+			check->pass->project, kind, check->provider, path, value, check->diags);
+		ok = false;
+	}
+	return ok;
+}
+
 bool pass_check_trust(const RgSession *session, const RgPass *pass, const char *provider,
 	const json_t *config, RgDiags *diags)
 {
 	const RgSchema *schema = rg_provider_schema(session->providers, provider, diags);
 	json_t *settings = schema ? json_object_get(rg_schema_config(schema), "properties") : NULL;
-	const json_t *recorded = pass->snapshot ? pass->snapshot->config : NULL;
-	json_t *rule;
-	g_autoptr(RgProject) own = NULL;
-	const RgProject *judge = NULL;
-	const char *name;
-	bool ok = schema != NULL, read = false;
-	json_object_foreach (settings, name, rule) {
-		const char *value = rg_json_str(config, name, NULL);
-		size_t kind = kind_needed(session, rule, value);
-		/* what the state records was allowed when it was applied */
-		if (kind == G_N_ELEMENTS(kinds) ||
-			g_strcmp0(rg_json_str(recorded, name, NULL), value) == 0)
-			continue;
-		if (!read && !find_judge(session, pass, &own, &judge, diags))
-			return false;
-		read = true;
-		if (project_admits(judge, kind, value))
-			continue;
-		trust_report(session, kind, provider, name, value, diags);
-		ok = false;
-	}
+	const json_t *recorded =
+		pass->snapshot && session->state_admits ? pass->snapshot->config : NULL;
+	const TrustCheck check = {session, pass, provider, diags};
+	bool ok = schema && trust_settings(&check, settings, "", config, recorded);
 	pass_locate(pass->cluster, diags);
 	return ok;
 }

@@ -51,12 +51,11 @@ json_t *blobs_put(Blobs *blobs, const json_t *value, size_t limit)
 
 json_t *blobs_put_object(Blobs *blobs, const json_t *object, size_t limit)
 {
-	json_t *own = rg_json_unconst(object), *member;
-	const char *name;
+	json_t *own = rg_json_unconst(object);
 	json_t *packed = g_hash_table_lookup(blobs->packed, object);
 	if (!packed) {
 		packed = json_object();
-		json_object_foreach (own, name, member)
+		rg_json_foreach_member (name, member, own)
 			json_object_set_new(packed, name, blobs_put(blobs, member, LONG_TEXT));
 		g_hash_table_insert(blobs->packed, json_incref(own), packed);
 	}
@@ -65,9 +64,8 @@ json_t *blobs_put_object(Blobs *blobs, const json_t *object, size_t limit)
 
 json_t *blobs_unpack(const json_t *table, const json_t *object)
 {
-	json_t *copy = json_object(), *own = rg_json_unconst(object), *member;
-	const char *name;
-	json_object_foreach (own, name, member) {
+	json_t *copy = json_object(), *own = rg_json_unconst(object);
+	rg_json_foreach_member (name, member, own) {
 		const json_t *value = blobs_get(table, member);
 		if (!value) {
 			json_decref(copy);

@@ -65,10 +65,7 @@ static uint64_t requests_of(uint64_t items, int64_t per_item, int64_t batch)
 static uint64_t creates_of(const KindWork *work)
 {
 	uint64_t calls = 0;
-	GHashTableIter iter;
-	gpointer n;
-	g_hash_table_iter_init(&iter, work->batches);
-	while (g_hash_table_iter_next(&iter, NULL, &n))
+	rg_hash_values (void, n, work->batches)
 		calls += requests_of(
 			GPOINTER_TO_UINT(n), work->kind->requests.create, work->kind->batch_create);
 	return calls;
@@ -94,15 +91,10 @@ void budget_estimate(Maker *maker)
 	g_autoptr(GHashTable) digests =
 		g_hash_table_new_full(g_direct_hash, g_direct_equal, NULL, g_free);
 	uint64_t calls = 0;
-	GHashTableIter iter;
-	gpointer work;
-	for (guint i = 0; i < plan->changes->len; i++) {
-		const RgPlanChange *change = plan->changes->pdata[i];
+	rg_ptr_foreach (const RgPlanChange, change, plan->changes)
 		if (change->action != RG_ACTION_NONE && change->action != RG_ACTION_STOP)
 			count_change(maker, works, digests, change);
-	}
-	g_hash_table_iter_init(&iter, works);
-	while (g_hash_table_iter_next(&iter, NULL, &work))
+	rg_hash_values (void, work, works)
 		calls += calls_of(work);
 	unsigned burst = rg_schema_burst(maker->schema);
 	double late = calls > burst ? (double)(calls - burst) : 0;

@@ -23,8 +23,7 @@ static Created created_of(const RgPlan *plan, const json_t *pool)
 {
 	Created created = {
 		.pool = rg_json_str(pool, "pool", ""), .floor = rg_json_int(pool, "floor", 0)};
-	for (guint i = 0; i < plan->changes->len; i++) {
-		const RgPlanChange *change = plan->changes->pdata[i];
+	rg_ptr_foreach (const RgPlanChange, change, plan->changes) {
 		bool makes =
 			change->action == RG_ACTION_CREATE || change->action == RG_ACTION_REPLACE;
 		if (!makes || !change->pin || g_strcmp0(change->group, created.pool) != 0)
@@ -39,11 +38,9 @@ static Created created_of(const RgPlan *plan, const json_t *pool)
 
 static bool is_limited(const RgPlan *plan, const char *pool)
 {
-	for (guint i = 0; i < plan->limits->len; i++) {
-		const RgPlanLimit *limit = plan->limits->pdata[i];
+	rg_ptr_foreach (const RgPlanLimit, limit, plan->limits)
 		if (!limit->gpus && (!limit->pool || g_str_equal(limit->pool, pool)))
 			return true;
-	}
 	return false;
 }
 
@@ -65,9 +62,7 @@ static const char *why_not(const RgPlan *plan, const Created *created, const jso
 static void leave_out(json_t *left_out, const json_t *candidate, const char *why)
 {
 	const json_t *offer = json_object_get(json_object_get(candidate, "node"), "offer");
-	size_t i;
-	const json_t *known;
-	json_array_foreach (left_out, i, known) {
+	rg_json_foreach (known, left_out) {
 		if (json_equal(json_object_get(known, "instance_type"),
 			    json_object_get(offer, "instance_type")) &&
 			json_equal(
@@ -82,10 +77,9 @@ static void leave_out(json_t *left_out, const json_t *candidate, const char *why
 static json_t *affordable(const RgPlan *plan, const json_t *pool)
 {
 	const Created created = created_of(plan, pool);
-	json_t *kept = json_array(), *candidate;
+	json_t *kept = json_array();
 	json_t *left_out = json_copy(json_object_get(pool, "left_out"));
-	size_t i;
-	json_array_foreach (json_object_get(pool, "candidates"), i, candidate) {
+	rg_json_foreach_at (i, candidate, json_object_get(pool, "candidates")) {
 		const char *why = i > 0 ? why_not(plan, &created, candidate) : NULL;
 		if (why)
 			leave_out(left_out, candidate, why);
@@ -102,9 +96,7 @@ void capacity_make(Maker *maker)
 {
 	RgPlan *plan = maker->plan;
 	json_auto_t *pools = json_array();
-	size_t i;
-	const json_t *pool;
-	json_array_foreach (maker->input->candidates, i, pool) {
+	rg_json_foreach (pool, maker->input->candidates) {
 		json_auto_t *kept = affordable(plan, pool);
 		if (json_array_size(json_object_get(kept, "candidates")) > 0)
 			json_array_append(pools, kept);
@@ -131,11 +123,9 @@ static json_t *offer_json(const json_t *entry)
 static json_t *shown_pools(const json_t *pools)
 {
 	json_t *shown = json_array();
-	size_t i, k;
-	const json_t *pool, *candidate;
-	json_array_foreach (pools, i, pool) {
+	rg_json_foreach (pool, pools) {
 		json_t *offers = json_array();
-		json_array_foreach (json_object_get(pool, "candidates"), k, candidate)
+		rg_json_foreach (candidate, json_object_get(pool, "candidates"))
 			json_array_append_new(
 				offers, offer_json(json_object_get(candidate, "node")));
 		json_array_append_new(
@@ -171,9 +161,7 @@ json_t *capacity_json(const RgPlan *plan)
 
 static bool is_pool(const json_t *pool)
 {
-	size_t i;
-	const json_t *candidate;
-	json_array_foreach (json_object_get(pool, "candidates"), i, candidate) {
+	rg_json_foreach (candidate, json_object_get(pool, "candidates")) {
 		const json_t *below = json_object_get(candidate, "floor");
 		if (!json_is_object(json_object_get(json_object_get(candidate, "node"), "offer")) ||
 			(below && !json_is_object(json_object_get(below, "offer"))))
@@ -188,12 +176,11 @@ bool capacity_load(RgPlan *plan, const json_t *capacity)
 	g_autofree char *text = data ? rg_expr_gunzip(data, UNPACKED_MAX) : NULL;
 	plan->capacity = text ? json_loads(text, JSON_REJECT_DUPLICATES, NULL) : NULL;
 	plan->capacity_packed = json_incref(json_object_get(capacity, "data"));
-	const json_t *pools = json_object_get(plan->capacity, "pools"), *pool;
+	const json_t *pools = json_object_get(plan->capacity, "pools");
 	bool good =
 		json_is_array(pools) && rg_expr_valid(plan->capacity) &&
 		json_is_array(json_object_get(json_object_get(plan->capacity, "fitted"), "nodes"));
-	size_t i;
-	json_array_foreach (pools, i, pool)
+	rg_json_foreach (pool, pools)
 		good = good && is_pool(pool);
 	return good;
 }

@@ -45,8 +45,7 @@ bool node_after(const RgChange *change)
 static void take_attrs(RgPlanChange *to, const RgChange *from)
 {
 	to->attrs = g_ptr_array_new_full(from->attrs->len, plan_attr_free);
-	for (guint i = 0; i < from->attrs->len; i++) {
-		const RgAttrChange *attr = from->attrs->pdata[i];
+	rg_ptr_foreach (const RgAttrChange, attr, from->attrs) {
 		RgPlanAttr *copy = g_new0(RgPlanAttr, 1);
 		copy->name = g_strdup(attr->name);
 		copy->before = json_incref(attr->before);
@@ -91,9 +90,8 @@ static json_t *shown_before(const Maker *maker, const RgChange *change)
 {
 	const RgResource *recorded = change->recorded, *observed = change->observed;
 	const RgKind *kind = rg_schema_kind(maker->schema, recorded->kind);
-	json_t *shown = json_object(), *value;
-	const char *name;
-	json_object_foreach (recorded->attrs, name, value) {
+	json_t *shown = json_object();
+	rg_json_foreach_member (name, value, recorded->attrs) {
 		const RgAttribute *attribute = rg_kind_attribute(kind, name);
 		json_t *seen = observed ? json_object_get(observed->attrs, name) : NULL;
 		if (attribute && attribute->sensitive) {
@@ -111,8 +109,7 @@ static json_t *shown_before(const Maker *maker, const RgChange *change)
 static json_t *with_drift(json_t *shown, const RgChange *change)
 {
 	json_t *copy = json_copy(shown);
-	for (guint i = 0; i < change->attrs->len; i++) {
-		const RgAttrChange *attr = change->attrs->pdata[i];
+	rg_ptr_foreach (const RgAttrChange, attr, change->attrs) {
 		if (!attr->drift || attr->sensitive)
 			continue;
 		if (attr->before)
@@ -184,22 +181,17 @@ static json_t *observed_of(const Maker *maker, const RgChange *change)
 
 static bool kind_has_sensitive(const RgKind *kind)
 {
-	GHashTableIter iter;
-	gpointer attribute;
-	g_hash_table_iter_init(&iter, kind->attributes);
-	while (g_hash_table_iter_next(&iter, NULL, &attribute))
-		if (((RgAttribute *)attribute)->sensitive)
+	rg_hash_values (RgAttribute, attribute, kind->attributes)
+		if (attribute->sensitive)
 			return true;
 	return false;
 }
 
 static void add_sensitive(json_t *names, const RgKind *kind, const RgResource *resource)
 {
-	json_t *value;
-	const char *name;
 	if (!resource)
 		return;
-	json_object_foreach (resource->attrs, name, value) {
+	rg_json_foreach_member (name, value, resource->attrs) {
 		const RgAttribute *attribute = rg_kind_attribute(kind, name);
 		if (attribute && attribute->sensitive)
 			json_object_set_new(names, name, json_true());
@@ -221,12 +213,9 @@ static json_t *sensitive_of(const Maker *maker, const RgChange *change)
 static json_t *computed_names(const RgKind *kind, const json_t *desired)
 {
 	g_autoptr(GPtrArray) names = g_ptr_array_new();
-	GHashTableIter iter;
-	gpointer name, attribute;
-	g_hash_table_iter_init(&iter, kind->attributes);
-	while (g_hash_table_iter_next(&iter, &name, &attribute))
-		if (((RgAttribute *)attribute)->computed && !json_object_get(desired, name))
-			g_ptr_array_add(names, name);
+	rg_hash_values (RgAttribute, attribute, kind->attributes)
+		if (attribute->computed && !json_object_get(desired, attribute->name))
+			g_ptr_array_add(names, (gpointer)(uintptr_t)attribute->name);
 	g_ptr_array_sort(names, rg_by_text);
 	json_t *array = json_array();
 	for (guint i = 0; i < names->len; i++)
@@ -351,6 +340,11 @@ RgPlanChange *plan_change_new(Maker *maker, const RgChange *change)
 			to->after, g_strdup(((RgChange *)change->after->pdata[i])->address));
 	to->import = json_incref(json_object_get(maker->input->imports, resource->address));
 	to->keep_marks = change->keep_marks;
+	to->left = change->left;
+	if (change->removal &&
+		(change->action == RG_ACTION_DELETE || change->drifted ||
+			change->action == RG_ACTION_REPLACE || change->action == RG_ACTION_RELEASE))
+		to->removal = json_incref(rg_json_unconst(change->removal));
 	take_source(maker, to, change->origin ? change->origin : resource->origin);
 	if (to->action == RG_ACTION_DELETE)
 		tell_disabled(maker, to);

@@ -10,6 +10,7 @@ typedef enum {
 	RG_EVENT_STILL,	  /* it continues; seconds since START; text: what it waits for, or NULL */
 	RG_EVENT_TIME,	  /* another second has passed: not about a change */
 	RG_EVENT_DONE,	  /* it succeeded: id, seconds */
+	RG_EVENT_QUEUED,  /* it exists and waits in a queue of the cloud: `text` says where */
 	RG_EVENT_FAILED,  /* diag has the reason */
 	RG_EVENT_BLOCKED, /* not tried: a dependency failed; `text` names it */
 	RG_EVENT_MOVE,	  /* a pool moves to another candidate: `text` says why and where */
@@ -23,14 +24,16 @@ typedef struct {
 	RgAction action;
 	double seconds;
 	const RgDiag *diag;
-	unsigned done, total; /* ended changes, of all */
+	const json_t *removal; /* words of a DELETE, as in RgPlanChange */
+	unsigned done, total;  /* ended changes, of all */
 } RgEvent;
 
 /* Counted in changes. */
 typedef struct {
 	unsigned added, changed, destroyed, failed, blocked, open; /* open: left to the journal */
 	unsigned imported, forgotten; /* forgotten: they stay in the cloud */
-	unsigned lacking;	      /* of the failed: for lack of capacity or quota */
+	unsigned queued;     /* of the added and changed: they wait in a queue of the cloud */
+	unsigned lacking;    /* of the failed: for lack of capacity or quota */
 	unsigned given_back; /* created and removed again, because their gang was incomplete */
 	bool interrupted;
 	/* what the cloud refused for lack of capacity or quota, in order: [{"pool",

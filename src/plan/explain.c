@@ -40,9 +40,8 @@ static json_t *explain(Maker *maker, const json_t *before, const json_t *after)
 /* A text that grew may have moved to another attribute, which takes it compressed. */
 static json_t *explain_moved(Maker *maker, const RgChange *change, const json_t *after)
 {
-	json_t *value, *found = NULL;
-	const char *name;
-	json_object_foreach (change->recorded->attrs, name, value) {
+	json_t *found = NULL;
+	rg_json_foreach_member (name, value, change->recorded->attrs) {
 		if (!found && !json_object_get(change->desired->attrs, name))
 			found = explain(maker, value, after);
 	}
@@ -69,8 +68,7 @@ static json_t *explain_texts(Maker *maker, const RgChange *change)
 static void add_fields(Maker *maker, const RgChange *change, json_t *items)
 {
 	const RgKind *kind = rg_schema_kind(maker->schema, change->desired->kind);
-	for (guint i = 0; i < change->attrs->len; i++) {
-		const RgAttrChange *attr = change->attrs->pdata[i];
+	rg_ptr_foreach (const RgAttrChange, attr, change->attrs) {
 		const RgAttribute *attribute = rg_kind_attribute(kind, attr->name);
 		if (!attribute || !attribute->field || !attr->spec || !attr->force_new ||
 			attr->sensitive || attr->after_unknown)
@@ -87,9 +85,7 @@ static void add_fields(Maker *maker, const RgChange *change, json_t *items)
 
 static json_t *find_field(const json_t *items, const char *field)
 {
-	size_t i;
-	json_t *item;
-	json_array_foreach (items, i, item)
+	rg_json_foreach (item, items)
 		if (g_str_equal(rg_json_str(item, "field", ""), field))
 			return item;
 	return NULL;
@@ -100,9 +96,7 @@ static json_t *find_field(const json_t *items, const char *field)
 static void add_texts(json_t *items, const json_t *texts)
 {
 	static const char *const members[] = {"before", "after", "change"};
-	size_t i;
-	json_t *text;
-	json_array_foreach (texts, i, text) {
+	rg_json_foreach (text, texts) {
 		json_t *item = find_field(items, rg_json_str(text, "field", ""));
 		bool more = json_object_get(text, "before") && json_object_get(text, "after");
 		if (!item)

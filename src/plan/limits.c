@@ -1,4 +1,6 @@
+#include "base/clock.h"
 #include "base/money.h"
+#include "base/price.h"
 #include "plan/internal.h"
 #include <string.h>
 
@@ -46,8 +48,7 @@ bool rg_plan_is_range(const RgPlanSide *side)
 RgPlanSide rg_plan_sum(const RgPlan *plan, const char *name, bool after)
 {
 	RgPlanSide sum = {0};
-	for (guint i = 0; i < plan->pools->len; i++) {
-		const RgPlanPool *pool = plan->pools->pdata[i];
+	rg_ptr_foreach (const RgPlanPool, pool, plan->pools) {
 		if (name && !g_str_equal(pool->pool, name))
 			continue;
 		const RgPlanSide *side = after ? &pool->after : &pool->before;
@@ -173,8 +174,7 @@ static void add_type(GString *types, const char *type, bool is_spot)
 /* Nodes of one unknown price that become nodes of another. */
 static bool unknown_changes(const RgPlan *plan, const char *name)
 {
-	for (guint i = 0; i < plan->pools->len; i++) {
-		const RgPlanPool *pool = plan->pools->pdata[i];
+	rg_ptr_foreach (const RgPlanPool, pool, plan->pools) {
 		bool meant = !name || g_str_equal(pool->pool, name);
 		if (meant && pool->after.most.unpriced > 0 &&
 			(pool->instance_type_before || pool->market_before))
@@ -186,8 +186,7 @@ static bool unknown_changes(const RgPlan *plan, const char *name)
 static GString *unpriced_types(const RgPlan *plan, const char *name)
 {
 	GString *types = g_string_new(NULL);
-	for (guint i = 0; i < plan->pools->len; i++) {
-		const RgPlanPool *pool = plan->pools->pdata[i];
+	rg_ptr_foreach (const RgPlanPool, pool, plan->pools) {
 		bool meant = !name || g_str_equal(pool->pool, name);
 		if (meant && pool->after.most.unpriced > 0 && pool->instance_type)
 			add_type(types, pool->instance_type, g_strcmp0(pool->market, "spot") == 0);
@@ -226,11 +225,39 @@ static bool cost_grows(const RgPlan *plan, const RgPlanLimit *limit, const Judge
 	       unknown_changes(plan, limit->pool);
 }
 
+/* The oldest date of a price that is older than a year, of the pool or of all; NULL: none is. */
+static const char *old_date(const RgPlan *plan, const char *name)
+{
+	g_autoptr(GDateTime) now = g_date_time_new_from_unix_utc(rg_clock_now_s());
+	g_autofree char *today = now ? g_date_time_format(now, "%Y-%m-%d") : NULL;
+	const char *oldest = NULL;
+	rg_ptr_foreach (const RgPlanPool, pool, plan->pools) {
+		if ((name && !g_str_equal(pool->pool, name)) || !pool->after.most.microusd_hour ||
+			!*rg_price_marks(NULL, pool->price_date, today))
+			continue;
+		if (!oldest || strcmp(pool->price_date, oldest) < 0)
+			oldest = pool->price_date;
+	}
+	return oldest;
+}
+
+/* A budget that is decided on old figures; once, at the first limit that is. */
+static bool warn_of_old_prices(const RgPlan *plan, const RgPlanLimit *limit, RgDiags *diags)
+{
+	const char *date = limit->gpus ? NULL : old_date(plan, limit->pool);
+	if (!date)
+		return false;
+	RgDiag *diag = rg_diags_warning(diags, "budget.old-prices",
+		"the budget is compared with prices of %s, which are older than a year", date);
+	rg_diag_at(diag, limit->source);
+	rg_diag_hint(diag, "`catalog` in raygpu.yaml can have the current prices");
+	return true;
+}
+
 bool rg_plan_check_budget(const RgPlan *plan, const char *override, bool *passed, RgDiags *diags)
 {
-	bool good = true, needed = false;
-	for (guint i = 0; i < plan->limits->len; i++) {
-		const RgPlanLimit *limit = plan->limits->pdata[i];
+	bool good = true, needed = false, told = false;
+	rg_ptr_foreach (const RgPlanLimit, limit, plan->limits) {
 		g_autoptr(GString) types = unpriced_types(plan, limit->pool);
 		const RgPlanSide before = rg_plan_sum(plan, limit->pool, false),
 				 after = rg_plan_sum(plan, limit->pool, true);
@@ -247,6 +274,8 @@ bool rg_plan_check_budget(const RgPlan *plan, const char *override, bool *passed
 		judged.grows = limit->gpus ? judged.after.gpus > judged.before.gpus
 					   : cost_grows(plan, limit, &judged);
 		bool refused = judge(&judged);
+		if (judged.grows && !told)
+			told = warn_of_old_prices(plan, limit, diags);
 		needed |= refused;
 		good &= !refused || override;
 	}
@@ -286,8 +315,7 @@ bool rg_plan_check_range(
 	const GArray *pools, const GPtrArray *limits, const char *place, RgDiags *diags)
 {
 	bool good = true;
-	for (guint i = 0; i < limits->len; i++) {
-		const RgPlanLimit *limit = limits->pdata[i];
+	rg_ptr_foreach (const RgPlanLimit, limit, limits) {
 		RgPlanRange range = rg_plan_range_sum(pools, limit->pool);
 		g_autoptr(GString) types = unpriced_types_of_range(pools, limit->pool);
 		const Judged judged = {.limit = limit,

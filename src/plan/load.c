@@ -16,9 +16,8 @@
 static GPtrArray *load_addresses(Loader *loader, const json_t *object, const char *key)
 {
 	GPtrArray *list = g_ptr_array_new_with_free_func(g_free);
-	const json_t *array = load_value(loader, object, key, JSON_ARRAY), *item;
-	size_t i;
-	json_array_foreach (array, i, item) {
+	const json_t *array = load_value(loader, object, key, JSON_ARRAY);
+	rg_json_foreach (item, array) {
 		if (json_is_string(item))
 			g_ptr_array_add(list, g_strdup(json_string_value(item)));
 		else
@@ -53,9 +52,8 @@ static RgPlanChange *load_change(Loader *loader, const json_t *entry)
 	change->row = (int)CLAMP(rg_json_int(own, "row", 0), 0, 99);
 	members_take(loader, change_members, change, own);
 	GPtrArray *attrs = g_ptr_array_new_with_free_func(plan_attr_free);
-	const json_t *list = load_value(loader, own, "attrs", JSON_ARRAY), *item;
-	size_t i;
-	json_array_foreach (list, i, item) {
+	const json_t *list = load_value(loader, own, "attrs", JSON_ARRAY);
+	rg_json_foreach (item, list) {
 		RgPlanAttr *attr = g_new0(RgPlanAttr, 1);
 		g_ptr_array_add(attrs, attr);
 		members_take(loader, attr_members, attr, item);
@@ -74,20 +72,33 @@ static bool is_import(const RgPlanChange *change)
 		json_type type;
 	} members[] = {{"attrs", JSON_OBJECT}, {"outputs", JSON_OBJECT}, {"pin", JSON_OBJECT},
 		{"depends_on", JSON_ARRAY}, {"group", JSON_STRING}, {"origin", JSON_STRING}};
-	const json_t *record = json_object_get(change->import, "record"), *need;
+	const json_t *record = json_object_get(change->import, "record");
 	bool secret = g_str_equal(change->kind, RG_SECRET_KIND);
-	size_t n;
 	for (size_t i = 0; i < G_N_ELEMENTS(members); i++) {
 		const json_t *value = json_object_get(record, members[i].name);
 		if (value ? json_typeof(value) != members[i].type
 			  : members[i].type == JSON_OBJECT && i == 0)
 			return false;
 	}
-	json_array_foreach (json_object_get(record, "depends_on"), n, need)
+	rg_json_foreach (need, json_object_get(record, "depends_on"))
 		if (!json_is_string(need))
 			return false;
 	return (secret || *rg_json_str(change->import, "id", "")) &&
 	       rg_expr_valid(json_object_get(record, "attrs"));
+}
+
+/* A word that a module's schema may have (`removal`): it is printed as it is. */
+static bool is_word(const char *word)
+{
+	static const char letters[] = "abcdefghijklmnopqrstuvwxyz ";
+	return word && *word && strspn(word, letters) == strlen(word);
+}
+
+static bool is_removal(const json_t *removal)
+{
+	return is_word(rg_json_str(removal, "verb", NULL)) &&
+	       is_word(rg_json_str(removal, "doing", NULL)) &&
+	       is_word(rg_json_str(removal, "done", NULL));
 }
 
 /* What apply assumes about a change. */
@@ -95,23 +106,22 @@ static void check_change(Loader *loader, const RgPlanChange *change)
 {
 	bool wanted = change->action == RG_ACTION_CREATE || change->action == RG_ACTION_UPDATE ||
 		      change->action == RG_ACTION_REPLACE || change->action == RG_ACTION_RECORD;
-	json_t *value;
-	const char *name;
-	size_t i;
 	if (change->nodes && rg_nodes_wrong(change->nodes))
 		load_fail(loader, "nodes", rg_nodes_wrong(change->nodes));
 	if (change->import && !is_import(change))
 		load_fail(loader, "import", "not a record");
+	if (change->removal && !is_removal(change->removal))
+		load_fail(loader, "removal", "not the words of a removal");
 	if (change->spec_changes && !json_is_array(change->spec_changes))
 		load_fail(loader, "spec_changes", "of the wrong type");
 	if (wanted && !change->desired)
 		load_fail(loader, change->address, "it has no desired attributes");
 	if (change->desired && !rg_expr_valid(change->desired))
 		load_fail(loader, change->address, "a malformed expression");
-	json_array_foreach (change->computed, i, value)
+	rg_json_foreach (value, change->computed)
 		if (!json_is_string(value))
 			load_fail(loader, change->address, "a computed attribute without a name");
-	json_object_foreach (change->sensitive, name, value)
+	rg_json_foreach_member (name, value, change->sensitive)
 		if (wanted && json_is_null(json_object_get(change->desired, name)))
 			load_fail(loader, change->address,
 				"it needs a sensitive value, which plan files never contain; run "
@@ -143,13 +153,11 @@ static void check_order(Loader *loader, const RgPlanChange *change, GHashTable *
 static void load_changes(Loader *loader, RgPlan *plan, const json_t *list)
 {
 	g_autoptr(GHashTable) later = g_hash_table_new(g_str_hash, g_str_equal);
-	const json_t *entry;
-	size_t i;
 	if (!json_is_array(list) || json_array_size(list) > 4 * RG_CAP_NODES) {
 		load_fail(loader, "resource_changes", "missing or too long");
 		return;
 	}
-	json_array_foreach (list, i, entry) {
+	rg_json_foreach (entry, list) {
 		RgPlanChange *change = load_change(loader, entry);
 		g_ptr_array_add(plan->changes, change);
 		if (!loader->failed && !g_hash_table_insert(later, change->address, change))
@@ -190,14 +198,16 @@ static void load_side(Loader *loader, const json_t *from, RgPlanSide *side)
 
 static void load_pools(Loader *loader, RgPlan *plan, const json_t *own)
 {
-	const json_t *item;
-	size_t i;
-	json_array_foreach (json_object_get(own, "pools"), i, item) {
+	rg_json_foreach (item, json_object_get(own, "pools")) {
 		RgPlanPool *pool = g_new0(RgPlanPool, 1);
 		g_ptr_array_add(plan->pools, pool);
 		members_take(loader, pool_members, pool, item);
+		if (pool->removed && !is_word(pool->removed))
+			load_fail(loader, "removed", "not the word of a removal");
 		load_side(loader, json_object_get(item, "before"), &pool->before);
 		load_side(loader, json_object_get(item, "after"), &pool->after);
+		if (json_object_get(item, "forgotten"))
+			load_sum(loader, json_object_get(item, "forgotten"), &pool->forgotten);
 		if (pool->disabled)
 			load_side(loader, json_object_get(item, "enabled"), &pool->enabled);
 	}
@@ -205,9 +215,7 @@ static void load_pools(Loader *loader, RgPlan *plan, const json_t *own)
 
 static void load_markets(Loader *loader, RgPlan *plan, const json_t *cost)
 {
-	const json_t *item;
-	size_t i;
-	json_array_foreach (json_object_get(cost, "markets"), i, item) {
+	rg_json_foreach (item, json_object_get(cost, "markets")) {
 		RgPlanMarket *market = g_new0(RgPlanMarket, 1);
 		g_ptr_array_add(plan->markets, market);
 		market->market = g_strdup(load_text(loader, item, "market"));
@@ -220,9 +228,7 @@ static void load_markets(Loader *loader, RgPlan *plan, const json_t *cost)
 
 static void load_limits(Loader *loader, RgPlan *plan, const json_t *own)
 {
-	const json_t *item;
-	size_t i;
-	json_array_foreach (json_object_get(own, "limits"), i, item) {
+	rg_json_foreach (item, json_object_get(own, "limits")) {
 		RgPlanLimit *limit = g_new0(RgPlanLimit, 1);
 		g_ptr_array_add(plan->limits, limit);
 		members_take(loader, limit_members, limit, item);
@@ -240,9 +246,8 @@ static void load_limits(Loader *loader, RgPlan *plan, const json_t *own)
 /* The end that is shown is the one that is recorded. */
 static void check_leases(Loader *loader, const RgPlan *plan)
 {
-	const json_t *kept = json_object_get(plan->facts, "leases"), *item;
-	size_t i;
-	json_array_foreach (plan->leases, i, item) {
+	const json_t *kept = json_object_get(plan->facts, "leases");
+	rg_json_foreach (item, plan->leases) {
 		const char *pool = rg_json_str(item, "pool", NULL);
 		const json_t *lease = pool ? json_object_get(json_object_get(kept, "pools"), pool)
 					   : json_object_get(kept, "cluster");
@@ -264,20 +269,18 @@ static void load_head(Loader *loader, RgPlan *plan, const json_t *own)
 		load_value(loader, json_object_get(own, "carbon"), "basis", JSON_OBJECT);
 	plan->carbon = json_incref(rg_json_unconst(basis));
 	/* What people are shown must be what is recorded afterwards. */
-	const json_t *item, *name;
-	size_t i, n;
-	json_array_foreach (plan->protection, i, item) {
+	rg_json_foreach (item, plan->protection) {
 		const char *pool = rg_json_str(item, "pool", NULL);
 		const json_t *was = json_object_get(item, "before");
 		const json_t *is = json_object_get(item, "after");
 		bool listed = false;
-		json_array_foreach (plan->protect, n, name)
+		rg_json_foreach (name, plan->protect)
 			listed |= g_strcmp0(json_string_value(name), pool) == 0;
 		if (!pool || !json_is_boolean(was) || !json_is_boolean(is) || was == is ||
 			listed != json_is_true(is))
 			load_fail(loader, "protection", "not what \"protect\" says");
 	}
-	json_array_foreach (plan->renames, i, item) {
+	rg_json_foreach (item, plan->renames) {
 		if (!rg_json_str(item, "from", NULL) || !rg_json_str(item, "to", NULL))
 			load_fail(loader, "renames", "not a list of \"from\" and \"to\"");
 	}
@@ -295,9 +298,7 @@ static void load_capacity(Loader *loader, RgPlan *plan, const json_t *own)
 
 static void load_unmanaged(Loader *loader, RgPlan *plan, const json_t *own)
 {
-	json_t *item;
-	size_t i;
-	json_array_foreach (json_object_get(own, "unmanaged"), i, item) {
+	rg_json_foreach (item, json_object_get(own, "unmanaged")) {
 		if (!json_is_object(item))
 			load_fail(loader, "unmanaged", "not an object");
 		g_ptr_array_add(plan->unmanaged, json_incref(item));
@@ -307,11 +308,9 @@ static void load_unmanaged(Loader *loader, RgPlan *plan, const json_t *own)
 /* Every row must be listed, or a stale plan could be accepted as fresh. */
 static void check_touched(Loader *loader, const RgPlan *plan)
 {
-	for (guint i = 0; i < plan->changes->len; i++) {
-		const RgPlanChange *change = plan->changes->pdata[i];
+	rg_ptr_foreach (const RgPlanChange, change, plan->changes)
 		if (!json_object_get(plan->touched, change->address))
 			load_fail(loader, change->address, "its row is not among those touched");
-	}
 }
 
 static void check_same(Loader *loader, const RgPlan *plan, const json_t *document)

@@ -16,14 +16,15 @@ const Member attr_members[] = {MEMBER(RgPlanAttr, name, NEEDED), MEMBER(RgPlanAt
 const Member change_members[] = {MEMBER(RgPlanChange, group, TEXT), MEMBER(RgPlanChange, id, TEXT),
 	MEMBER(RgPlanChange, note, TEXT), MEMBER(RgPlanChange, drifted, FLAG),
 	MEMBER(RgPlanChange, interrupted, FLAG), MEMBER(RgPlanChange, replay, FLAG),
-	MEMBER(RgPlanChange, keep_marks, FLAG), MEMBER(RgPlanChange, origin, TEXT),
-	MEMBER(RgPlanChange, source, SOURCE), MEMBER(RgPlanChange, price_microusd_hour, PRICE),
-	MEMBER(RgPlanChange, accelerator, TEXT), MEMBER(RgPlanChange, gpus, SOME),
-	MEMBER(RgPlanChange, nodes, LIST), MEMBER(RgPlanChange, desired, OBJECT),
-	MEMBER(RgPlanChange, before, OBJECT), MEMBER(RgPlanChange, observed, OBJECT),
-	MEMBER(RgPlanChange, pin, SHARED_MAP), MEMBER(RgPlanChange, computed, SHARED_LIST),
-	MEMBER(RgPlanChange, sensitive, SHARED_MAP), MEMBER(RgPlanChange, spec_changes, LONG),
-	MEMBER(RgPlanChange, import, SHARED_MAP), {0}};
+	MEMBER(RgPlanChange, keep_marks, FLAG), MEMBER(RgPlanChange, left, FLAG),
+	MEMBER(RgPlanChange, origin, TEXT), MEMBER(RgPlanChange, source, SOURCE),
+	MEMBER(RgPlanChange, price_microusd_hour, PRICE), MEMBER(RgPlanChange, accelerator, TEXT),
+	MEMBER(RgPlanChange, gpus, SOME), MEMBER(RgPlanChange, nodes, LIST),
+	MEMBER(RgPlanChange, desired, OBJECT), MEMBER(RgPlanChange, before, OBJECT),
+	MEMBER(RgPlanChange, observed, OBJECT), MEMBER(RgPlanChange, pin, SHARED_MAP),
+	MEMBER(RgPlanChange, computed, SHARED_LIST), MEMBER(RgPlanChange, sensitive, SHARED_MAP),
+	MEMBER(RgPlanChange, spec_changes, LONG), MEMBER(RgPlanChange, import, SHARED_MAP),
+	MEMBER(RgPlanChange, removal, SHARED_MAP), {0}};
 
 const Member pool_members[] = {MEMBER(RgPlanPool, pool, NEEDED),
 	MEMBER(RgPlanPool, instance_type, TEXT), MEMBER(RgPlanPool, accelerator, TEXT),
@@ -31,8 +32,10 @@ const Member pool_members[] = {MEMBER(RgPlanPool, pool, NEEDED),
 	MEMBER(RgPlanPool, instance_type_before, TEXT), MEMBER(RgPlanPool, market_before, TEXT),
 	MEMBER(RgPlanPool, price_date, TEXT), MEMBER(RgPlanPool, price_quality, TEXT),
 	MEMBER(RgPlanPool, gang, FLAG), MEMBER(RgPlanPool, max_unavailable, SOME),
-	MEMBER(RgPlanPool, max_surge, SOME), MEMBER(RgPlanPool, disabled, FLAG),
-	MEMBER(RgPlanPool, disabled_at, SOURCE), MEMBER(RgPlanPool, again, TEXT), {0}};
+	MEMBER(RgPlanPool, max_surge, SOME), MEMBER(RgPlanPool, destroyed, SOME),
+	MEMBER(RgPlanPool, removed, TEXT), MEMBER(RgPlanPool, disabled, FLAG),
+	MEMBER(RgPlanPool, disabled_at, SOURCE), MEMBER(RgPlanPool, runs, MAP),
+	MEMBER(RgPlanPool, again, TEXT), {0}};
 
 const Member sum_members[] = {MEMBER(RgPlanSum, nodes, COUNT), MEMBER(RgPlanSum, gpus, COUNT),
 	MEMBER(RgPlanSum, microusd_hour, AMOUNT), MEMBER(RgPlanSum, unpriced, COUNT), {0}};
@@ -47,8 +50,9 @@ const Member limit_members[] = {
 	MEMBER(RgPlanLimit, pool, TEXT), MEMBER(RgPlanLimit, source, SOURCE), {0}};
 
 const Member plan_members[] = {MEMBER(RgPlan, command, NEEDED), MEMBER(RgPlan, cluster, NEEDED),
-	MEMBER(RgPlan, lineage, TEXT), MEMBER(RgPlan, provider, TEXT), MEMBER(RgPlan, region, TEXT),
-	MEMBER(RgPlan, config, MAP), MEMBER(RgPlan, facts, MAP), MEMBER(RgPlan, labels, MAP),
+	MEMBER(RgPlan, refresh_only, FLAG), MEMBER(RgPlan, lineage, TEXT),
+	MEMBER(RgPlan, provider, TEXT), MEMBER(RgPlan, region, TEXT), MEMBER(RgPlan, config, MAP),
+	MEMBER(RgPlan, facts, MAP), MEMBER(RgPlan, labels, MAP),
 	MEMBER(RgPlan, ready_timeouts, MAP), MEMBER(RgPlan, ignore_tags, LIST),
 	MEMBER(RgPlan, protect, LIST), MEMBER(RgPlan, protection, LIST),
 	MEMBER(RgPlan, renames, LIST), MEMBER(RgPlan, leases, LIST), MEMBER(RgPlan, fit, MAP),

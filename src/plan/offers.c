@@ -29,13 +29,12 @@ static void copy_member(json_t *to, const char *name, const json_t *from, const 
 /* GPUs as Ray will see them: "A100 1g.5gb", 7 per GPU; different slices are all listed. */
 static void set_slices(json_t *pin, const json_t *share)
 {
-	const json_t *slices = json_object_get(share, "mig"), *slice;
+	const json_t *slices = json_object_get(share, "mig");
 	g_autoptr(GString) name = g_string_new(rg_json_str(pin, "accelerator", ""));
 	const char *last = NULL;
-	size_t i;
 	if (!slices)
 		return;
-	json_array_foreach (slices, i, slice) {
+	rg_json_foreach_at (i, slice, slices) {
 		const char *profile = rg_json_str(slice, "profile", "");
 		if (g_strcmp0(profile, last) != 0)
 			g_string_append_printf(name, "%s%s", i > 0 ? "+" : " ", profile);
@@ -47,9 +46,8 @@ static void set_slices(json_t *pin, const json_t *share)
 
 json_t *rg_plan_own_labels(const json_t *node)
 {
-	json_t *labels = json_object_get(node, "labels"), *own = json_object(), *value;
-	const char *key;
-	json_object_foreach (labels, key, value) {
+	json_t *labels = json_object_get(node, "labels"), *own = json_object();
+	rg_json_foreach_member (key, value, labels) {
 		if (!g_str_has_prefix(key, "ray.io/") && !g_str_has_prefix(key, "raygpu.io/"))
 			json_object_set(own, key, value);
 	}
@@ -97,9 +95,8 @@ static Offer *offer_new(json_t *pin)
 static void add_node(Offers *offers, const json_t *node)
 {
 	const char *pool = rg_json_str(node, "pool", "");
-	const json_t *indexes = json_object_get(node, "indexes"), *index;
+	const json_t *indexes = json_object_get(node, "indexes");
 	GHashTable *members = g_hash_table_lookup(offers->pools, pool);
-	size_t i;
 	if (!members) {
 		members = g_hash_table_new_full(g_direct_hash, g_direct_equal, NULL, offer_free);
 		g_hash_table_insert(offers->pools, (gpointer)(uintptr_t)pool, members);
@@ -107,7 +104,7 @@ static void add_node(Offers *offers, const json_t *node)
 	json_auto_t *pin = rg_plan_pin(node);
 	if (!json_is_array(indexes))
 		g_hash_table_insert(members, NULL, offer_new(json_incref(pin)));
-	json_array_foreach (indexes, i, index) {
+	rg_json_foreach (index, indexes) {
 		gpointer key = (gpointer)(uintptr_t)(json_integer_value(index) + 1);
 		g_hash_table_insert(members, key, offer_new(json_incref(pin)));
 	}
@@ -115,11 +112,9 @@ static void add_node(Offers *offers, const json_t *node)
 
 void offers_init(Offers *offers, const json_t *fitted)
 {
-	const json_t *node;
-	size_t i;
 	offers->pools = g_hash_table_new_full(
 		g_str_hash, g_str_equal, NULL, (GDestroyNotify)g_hash_table_destroy);
-	json_array_foreach (json_object_get(fitted, "nodes"), i, node)
+	rg_json_foreach (node, json_object_get(fitted, "nodes"))
 		add_node(offers, node);
 }
 

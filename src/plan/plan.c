@@ -45,6 +45,7 @@ static RgPlan *plan_from_input(const RgPlanInput *input)
 	plan->protection = copy_json(input->protection);
 	plan->leases = copy_json(input->leases);
 	plan->renames = copy_json(input->renames);
+	plan->refresh_only = input->refresh_only;
 	plan->serial = input->serial;
 	plan->state = g_strdup(input->state);
 	plan->spec_file = g_strdup(input->spec_file);
@@ -93,8 +94,7 @@ static json_t *details_of(const RgPlan *plan, const RgSchema *schema)
 static GPtrArray *unmanaged_of(const RgDiff *diff)
 {
 	GPtrArray *list = g_ptr_array_new_with_free_func(rg_json_unref);
-	for (guint i = 0; i < diff->unmanaged->len; i++) {
-		const RgResource *resource = diff->unmanaged->pdata[i];
+	rg_ptr_foreach (const RgResource, resource, diff->unmanaged) {
 		json_t *item = json_object();
 		rg_json_set_str(item, "address", resource->address);
 		rg_json_set_str(item, "kind", resource->kind);
@@ -122,8 +122,7 @@ void plan_count(RgPlan *plan)
 {
 	unsigned counts[RG_ACTION_STOP + 1] = {0};
 	plan->drifted = plan->import = 0;
-	for (guint i = 0; i < plan->changes->len; i++) {
-		const RgPlanChange *change = plan->changes->pdata[i];
+	rg_ptr_foreach (const RgPlanChange, change, plan->changes) {
 		counts[change->action]++;
 		plan->import += change->import && !g_str_equal(change->kind, RG_SECRET_KIND);
 		plan->drifted += change->drifted;
@@ -168,8 +167,7 @@ RgPlan *rg_plan_new(
 	/* Every row of the cluster at that time, and null where there is none. Also those that the
 	 * plan leaves unchanged: its cost, its budget and its policy include them. */
 	json_t *rows = json_object();
-	for (guint i = 0; i < diff->changes->len; i++) {
-		const RgChange *change = diff->changes->pdata[i];
+	rg_ptr_foreach (const RgChange, change, diff->changes) {
 		bool has_row = change->row != RG_ROW_LEFT_BEHIND;
 		json_object_set_new(
 			rows, change->address, row_stamp(has_row ? change->recorded : NULL));
@@ -204,9 +202,7 @@ bool rg_plan_lease_changes(const json_t *lease)
 
 static bool changes_leases(const RgPlan *plan)
 {
-	size_t i;
-	const json_t *lease;
-	json_array_foreach (plan->leases, i, lease)
+	rg_json_foreach (lease, plan->leases)
 		if (rg_plan_lease_changes(lease))
 			return true;
 	return false;
@@ -226,13 +222,19 @@ bool rg_plan_is_noop(const RgPlan *plan)
 	return !rg_plan_has_changes(plan) && plan->stop == 0 && !plan->errored;
 }
 
+unsigned rg_plan_left(const RgPlan *plan)
+{
+	unsigned n = 0;
+	rg_ptr_foreach (const RgPlanChange, change, plan->changes)
+		n += change->left;
+	return n;
+}
+
 bool plan_is_partial(const RgPlan *plan)
 {
-	for (guint i = 0; i < plan->changes->len; i++) {
-		const RgPlanChange *change = plan->changes->pdata[i];
+	rg_ptr_foreach (const RgPlanChange, change, plan->changes)
 		if (change->action == RG_ACTION_STOP || change->row == 0)
 			return true;
-	}
 	return false;
 }
 

@@ -24,6 +24,7 @@ typedef struct {
 	char *id;	     /* the cloud's id now, or NULL */
 	bool drifted, replay;
 	bool keep_marks;      /* RELEASE: the cloud is not called */
+	bool left;	      /* as in RgChange */
 	bool interrupted;     /* drifted, perhaps by a run of raygpu that was interrupted */
 	GPtrArray *attrs;     /* RgPlanAttr*; CREATE: only those with references */
 	json_t *spec_changes; /* why attrs' long texts differ, the result of RgPlanInput.explain; or
@@ -49,6 +50,9 @@ typedef struct {
 	/* which nodes it stands for, in the form of `lower` (provider.h); NULL: one of its group,
 	 * or none */
 	json_t *nodes;
+	/* words for its removal: {"verb": "give back", "doing", "done"}; NULL: it is destroyed, or
+	 * it stays */
+	json_t *removal;
 	/* it is recorded before anything else: {"id", "source", "as_is" (omitted if false),
 	 * "record"} (schemas/plan.schema.json); NULL: it is not imported */
 	json_t *import;
@@ -88,12 +92,19 @@ typedef struct {
 	/* how many of its nodes apply replaces at a time; max_surge: the new one before the old
 	 * one. Both 0: none are replaced, or all at once */
 	unsigned max_unavailable, max_surge;
+	unsigned destroyed;  /* of its nodes; not those that are replaced, or are gone */
+	char *removed;	     /* the word for that, "given back"; NULL: destroyed */
+	RgPlanSum forgotten; /* its nodes that raygpu gives up: they go on running */
 	RgPlanSide before, after;
 	bool disabled;	      /* by the spec: it has no nodes after the apply */
 	RgSource disabled_at; /* the line that says so */
 	RgPlanSide enabled;   /* what it would have if it were enabled; `now` is the least */
-	char *again;	      /* it was disabled, and its new nodes are what they were: "2 nodes,
-				 8xA in east-1a"; NULL: no */
+	/* what its new nodes run, of which their attributes have only a compressed text:
+	 * {"ray.image": text, "setup_commands": how many, "initialization_commands", "mounts",
+	 * "env"}, without what there is none of; NULL: it has no new nodes, or it is not known */
+	json_t *runs;
+	char *again; /* it was disabled, and its new nodes are what they were: "2 nodes,
+			8xA in east-1a"; NULL: no */
 } RgPlanPool;
 
 /* A limit of a budget that the plan was compared with. */
@@ -119,7 +130,7 @@ typedef struct {
 	json_t *labels;		/* the cluster's labels: tags of what is created; may be NULL */
 	json_t *ready_timeouts; /* {pool: seconds}, of those that state one; NULL: none */
 	json_t *ignore_tags;	/* patterns of keys that updates leave alone; NULL: none */
-	json_t *fit;		/* of the workloads (src/fit/workloads.h); NULL without any */
+	json_t *fit;		/* of the workloads (src/workloads/workloads.h); NULL without any */
 	json_t *protect;	/* pools that the state must protect; NULL: as recorded */
 	/* what changes in that: [{"pool", "before", "after"}]; NULL: nothing. It changes no
 	 * resource, but must be applied. */
@@ -158,7 +169,8 @@ typedef struct {
 	unsigned api_seconds;
 	unsigned create, update, replace, remove, record, forget, stop, drifted; /* counts */
 	unsigned import, release;
-	bool errored; /* diagnostics had errors: must not be applied */
+	bool errored;	   /* diagnostics had errors: must not be applied */
+	bool refresh_only; /* it only records what the cloud shows; the spec was not compared */
 	/* which credentials it was made with, in words; not saved, they may be another user's at
 	 * the next plan. NULL: unknown */
 	char *acting;
@@ -182,6 +194,7 @@ typedef struct {
 
 typedef struct {
 	const char *command, *lineage, *state;
+	bool refresh_only;
 	int64_t serial;
 	const char *commit;
 	bool in_git, dirty;
@@ -224,6 +237,9 @@ bool rg_plan_has_changes(const RgPlan *plan);
 /* Whether "No changes." is true: nothing to do and nothing stopped or blocked by unmanaged
  * resources. One function decides both the text and the exit code. */
 bool rg_plan_is_noop(const RgPlan *plan);
+
+/* How many of its resources differ in what only a plan without --refresh-only can change. */
+unsigned rg_plan_left(const RgPlan *plan);
 
 /* Whether an item of plan->leases changes. */
 bool rg_plan_lease_changes(const json_t *lease);

@@ -53,8 +53,7 @@ static void add_date(RgPlan *plan, const char *date)
 
 static RgPlanMarket *find_market(RgPlan *plan, const char *name)
 {
-	for (guint i = 0; i < plan->markets->len; i++) {
-		RgPlanMarket *market = plan->markets->pdata[i];
+	rg_ptr_foreach (RgPlanMarket, market, plan->markets) {
 		if (g_str_equal(market->market, name))
 			return market;
 	}
@@ -135,6 +134,38 @@ static void keep_changes(gpointer item, G_GNUC_UNUSED gpointer data)
 		g_clear_pointer(&pool->market_before, g_free);
 }
 
+/* Of a node of the fitted document. */
+static json_t *runs_of(const json_t *fitted, const json_t *node)
+{
+	static const char *const lists[] = {"initialization_commands", "setup_commands", "mounts"};
+	const json_t *prepare = json_object_get(node, "prepare");
+	size_t n_env = json_object_size(json_object_get(node, "env"));
+	const char *image = rg_json_str(
+		node, "ray_image", rg_json_str(json_object_get(fitted, "ray"), "image", NULL));
+	if (!image)
+		return NULL;
+	json_t *runs = json_pack("{s:s}", "ray.image", image);
+	for (size_t i = 0; i < G_N_ELEMENTS(lists); i++) {
+		size_t n = json_array_size(json_object_get(prepare, lists[i]));
+		if (n)
+			json_object_set_new(runs, lists[i], json_integer((json_int_t)n));
+	}
+	if (n_env)
+		json_object_set_new(runs, "env", json_integer((json_int_t)n_env));
+	return runs;
+}
+
+/* Nodes of one pool have the same commands; the first of them stands for all. */
+static void pool_set_runs(const Maker *maker, RgPlanPool *pool)
+{
+	rg_json_foreach (node, json_object_get(maker->input->fitted, "nodes")) {
+		if (!g_str_equal(rg_json_str(node, "pool", ""), pool->pool))
+			continue;
+		pool->runs = runs_of(maker->input->fitted, node);
+		return;
+	}
+}
+
 static void add_before(
 	Maker *maker, RgPlanPool *pool, const RgChange *change, const RgPoolNodes *nodes)
 {
@@ -144,6 +175,14 @@ static void add_before(
 	add_side(maker, &pool->before, &market->before, &offer, nodes,
 		rg_nodes_now(nodes, change->observed));
 	add_date(maker->plan, offer.price_date);
+	unsigned now = rg_nodes_now(nodes, change->observed);
+	if (change->action == RG_ACTION_DELETE) {
+		pool->destroyed += now;
+		if (!pool->removed)
+			pool->removed = g_strdup(rg_json_str(change->removal, "done", NULL));
+	}
+	if (change->action == RG_ACTION_RELEASE)
+		add_sum(maker, &pool->forgotten, &offer, now);
 	if (pool->after.most.nodes == 0) {
 		name_pool(pool, &offer);
 		add_price(pool, &offer);
@@ -165,6 +204,8 @@ static void add_after(
 		g_clear_pointer(&pool->price_quality, g_free);
 	}
 	add_price(pool, &offer);
+	if (made && !pool->runs)
+		pool_set_runs(maker, pool);
 	mix_market(&pool->market, &offer);
 	RgPlanMarket *market = find_market(maker->plan, offer.market);
 	add_side(maker, &pool->after, &market->after, &offer, nodes,
@@ -249,8 +290,7 @@ void pools_make(Maker *maker)
 	for (guint i = 0; order && i < order->len; i++)
 		find_pool(pools, by_name, order->pdata[i]);
 	guint known = pools->len;
-	for (guint i = 0; i < changes->len; i++) {
-		const RgChange *change = changes->pdata[i];
+	rg_ptr_foreach (const RgChange, change, changes) {
 		/* what is imported was not the cluster's: for its budget, too, it is new */
 		if (node_before(change) && !json_object_get(maker->input->imports, change->address))
 			add_nodes(maker, pools, by_name, change, change->recorded, add_before);

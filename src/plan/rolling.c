@@ -8,8 +8,7 @@
 static GHashTable *uprooted(const RgPlan *plan)
 {
 	GHashTable *set = g_hash_table_new(g_str_hash, g_str_equal);
-	for (guint i = 0; i < plan->changes->len; i++) {
-		const RgPlanChange *change = plan->changes->pdata[i];
+	rg_ptr_foreach (const RgPlanChange, change, plan->changes) {
 		bool again = change->action == RG_ACTION_CREATE && change->row != 2;
 		bool moves = (change->action == RG_ACTION_REPLACE || again) && !change->pin;
 		for (guint k = 0; change->depends_on && change->depends_on[k] && !moves; k++)
@@ -24,12 +23,10 @@ static GHashTable *uprooted(const RgPlan *plan)
  * staying. */
 static bool head_leaves(const RgPlan *plan)
 {
-	for (guint i = 0; i < plan->changes->len; i++) {
-		const RgPlanChange *change = plan->changes->pdata[i];
+	rg_ptr_foreach (const RgPlanChange, change, plan->changes)
 		if (change->action == RG_ACTION_REPLACE && change->pin &&
 			g_strcmp0(change->group, "head") == 0)
 			return true;
-	}
 	return false;
 }
 
@@ -46,10 +43,7 @@ GHashTable *rolling_pools(const RgPlan *plan)
 		bool fast = g_hash_table_contains(gone, change->address);
 		g_hash_table_add(fast ? fixed : pools, change->group);
 	}
-	GHashTableIter iter;
-	gpointer pool;
-	g_hash_table_iter_init(&iter, fixed);
-	while (g_hash_table_iter_next(&iter, &pool, NULL))
+	rg_hash_keys (const char, pool, fixed)
 		g_hash_table_remove(pools, pool);
 	return pools;
 }

@@ -17,9 +17,8 @@ static void put_list(json_t *object, const char *key, json_t *list, Blobs *blobs
  * such a value cannot be applied from a file. */
 static json_t *without_sensitive(const RgPlanChange *change)
 {
-	json_t *copy = json_copy(change->desired), *yes;
-	const char *name;
-	json_object_foreach (change->sensitive, name, yes) {
+	json_t *copy = json_copy(change->desired);
+	rg_json_foreach_member (name, yes, change->sensitive) {
 		const json_t *value = json_object_get(copy, name);
 		if (value && !json_object_get(value, "$ref"))
 			json_object_set_new(copy, name, json_null());
@@ -75,11 +74,13 @@ static json_t *side_json(const RgPlan *plan, const RgPlanSide *side)
 static json_t *pools_json(const RgPlan *plan)
 {
 	json_t *list = json_array();
-	for (guint i = 0; i < plan->pools->len; i++) {
-		const RgPlanPool *pool = plan->pools->pdata[i];
+	rg_ptr_foreach (const RgPlanPool, pool, plan->pools) {
 		json_t *object = members_json(pool_members, pool, NULL);
 		json_object_set_new(object, "before", side_json(plan, &pool->before));
 		json_object_set_new(object, "after", side_json(plan, &pool->after));
+		if (pool->forgotten.nodes)
+			json_object_set_new(
+				object, "forgotten", nodes_sum_json(plan, &pool->forgotten));
 		if (pool->disabled)
 			json_object_set_new(object, "enabled", side_json(plan, &pool->enabled));
 		json_array_append_new(list, object);
@@ -90,8 +91,7 @@ static json_t *pools_json(const RgPlan *plan)
 static json_t *markets_json(const RgPlan *plan)
 {
 	json_t *list = json_array();
-	for (guint i = 0; i < plan->markets->len; i++) {
-		const RgPlanMarket *market = plan->markets->pdata[i];
+	rg_ptr_foreach (const RgPlanMarket, market, plan->markets) {
 		json_t *before = members_json(market_sum_members, &market->before, NULL);
 		json_t *after = members_json(market_sum_members, &market->after, NULL);
 		json_array_append_new(list, json_pack("{s:s, s:o, s:o}", "market", market->market,
@@ -153,8 +153,7 @@ static json_t *carbon_json(const RgPlan *plan)
 static json_t *limits_json(const RgPlan *plan)
 {
 	json_t *list = json_array();
-	for (guint i = 0; i < plan->limits->len; i++) {
-		const RgPlanLimit *limit = plan->limits->pdata[i];
+	rg_ptr_foreach (const RgPlanLimit, limit, plan->limits) {
 		json_t *object = members_json(limit_members, limit, NULL);
 		rg_json_set_str(object, "period", rg_plan_limit_period(limit));
 		json_object_set_new(object, limit->gpus ? "gpu_hours" : "microusd",
@@ -194,8 +193,7 @@ json_t *rg_plan_to_json(const RgPlan *plan)
 	json_t *document = json_object(), *changes = json_array(), *drift = json_array();
 	Blobs blobs;
 	blobs_init(&blobs);
-	for (guint i = 0; i < plan->changes->len; i++) {
-		const RgPlanChange *change = plan->changes->pdata[i];
+	rg_ptr_foreach (const RgPlanChange, change, plan->changes) {
 		json_t *entry = terraform_change(plan, change, &blobs);
 		json_object_set_new(entry, "raygpu", own_change(change, &blobs));
 		json_array_append_new(changes, entry);

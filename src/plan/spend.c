@@ -82,11 +82,9 @@ static RgSpendRow *find_row(RgSpend *spend, const json_t *life, const char *key)
 {
 	const char *cluster =
 		spend->by == RG_SPEND_BY_POOL ? rg_json_str(life, "cluster", "?") : NULL;
-	for (guint i = 0; i < spend->rows->len; i++) {
-		RgSpendRow *row = spend->rows->pdata[i];
+	rg_ptr_foreach (RgSpendRow, row, spend->rows)
 		if (g_strcmp0(row->key, key) == 0 && g_strcmp0(row->cluster, cluster) == 0)
 			return row;
-	}
 	RgSpendRow *row = g_new0(RgSpendRow, 1);
 	row->key = g_strdup(key);
 	row->cluster = g_strdup(cluster);
@@ -151,9 +149,7 @@ static void add_life(RgSpend *spend, const json_t *life)
 
 void rg_spend_add(RgSpend *spend, const json_t *lifetimes)
 {
-	size_t i;
-	json_t *life;
-	json_array_foreach (lifetimes, i, life) {
+	rg_json_foreach (life, lifetimes) {
 		bool over = rg_json_int(life, "ended_s", INT64_MAX) <= spend->since_s;
 		if (over || rg_json_int(life, "began_s", 0) > spend->now_s)
 			continue;

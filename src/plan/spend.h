@@ -1,5 +1,5 @@
 /* spend: what nodes cost now, and have cost since a time, from the lifetimes in the state
- * (state/store.h, rg_store_lifetimes) at the prices frozen in them. Outside the pipeline: `raygpu
+ * (state/read.h, rg_store_lifetimes) at the prices frozen in them. Outside the pipeline: `raygpu
  * cost` uses it. Pure: the time is an argument. The caller owns the result. */
 #pragma once
 #include "base/json.h"

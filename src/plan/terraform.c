@@ -38,11 +38,9 @@ static json_t *share(const json_t *value)
 
 static const RgPlanAttr *find_attr(const RgPlanChange *change, const char *name)
 {
-	for (guint i = 0; i < change->attrs->len; i++) {
-		const RgPlanAttr *attr = change->attrs->pdata[i];
+	rg_ptr_foreach (const RgPlanAttr, attr, change->attrs)
 		if (g_str_equal(attr->name, name))
 			return attr;
-	}
 	return NULL;
 }
 
@@ -54,12 +52,11 @@ static void put_id(json_t *object, const char *id)
 
 static json_t *view_before(const RgPlanChange *change, Blobs *blobs)
 {
-	json_t *object, *value;
-	const char *name;
+	json_t *object;
 	if (!change->before)
 		return NULL;
 	object = json_object();
-	json_object_foreach (change->before, name, value)
+	rg_json_foreach_member (name, value, change->before)
 		json_object_set_new(object, name, blobs_put(blobs, value, LONG_TEXT));
 	put_id(object, change->id);
 	return object;
@@ -90,12 +87,8 @@ static void put_after(View *view, const RgPlanChange *change, const char *name,
 static void view_made(View *view, const RgPlanChange *change, Blobs *blobs)
 {
 	bool anew = change->action != RG_ACTION_UPDATE;
-	json_t *value;
-	const json_t *computed;
-	const char *name;
-	size_t i;
 	view->after = json_object();
-	json_object_foreach (change->desired, name, value)
+	rg_json_foreach_member (name, value, change->desired)
 		put_after(view, change, name, value, blobs);
 	for (guint a = 0; a < change->attrs->len; a++) {
 		/* a restored default is in no desired attribute */
@@ -107,7 +100,7 @@ static void view_made(View *view, const RgPlanChange *change, Blobs *blobs)
 		put_id(view->after, change->id);
 		return;
 	}
-	json_array_foreach (change->computed, i, computed)
+	rg_json_foreach (computed, change->computed)
 		json_object_set_new(view->unknown, json_string_value(computed), json_true());
 	if (!json_object_get(change->desired, "id"))
 		json_object_set_new(view->unknown, "id", json_true());
@@ -115,9 +108,7 @@ static void view_made(View *view, const RgPlanChange *change, Blobs *blobs)
 
 static void view_sensitive(View *view, const RgPlanChange *change)
 {
-	json_t *yes;
-	const char *name;
-	json_object_foreach (change->sensitive, name, yes) {
+	rg_json_foreach_member (name, yes, change->sensitive) {
 		if (json_object_get(change->before, name))
 			json_object_set(view->before_sensitive, name, yes);
 		if (json_object_get(view->after, name))
@@ -166,11 +157,9 @@ static bool attr_moves(const RgPlanAttr *attr)
 static json_t *replace_paths(const RgPlanChange *change)
 {
 	json_t *paths = json_array();
-	for (guint i = 0; i < change->attrs->len; i++) {
-		const RgPlanAttr *attr = change->attrs->pdata[i];
+	rg_ptr_foreach (const RgPlanAttr, attr, change->attrs)
 		if (attr->force_new && attr_moves(attr))
 			json_array_append_new(paths, json_pack("[s]", attr->name));
-	}
 	return paths;
 }
 
@@ -215,8 +204,7 @@ json_t *terraform_change(const RgPlan *plan, const RgPlanChange *change, Blobs *
 static json_t *undrifted(const RgPlanChange *change, const json_t *shown, Blobs *blobs)
 {
 	json_t *object = json_copy(rg_json_unconst(shown));
-	for (guint i = 0; i < change->attrs->len; i++) {
-		const RgPlanAttr *attr = change->attrs->pdata[i];
+	rg_ptr_foreach (const RgPlanAttr, attr, change->attrs) {
 		if (!attr->drift || attr->sensitive)
 			continue;
 		if (attr->recorded)

@@ -25,13 +25,28 @@ bool rg_attribute_fits(const RgAttribute *attribute, const json_t *value)
 	return false;
 }
 
+/* An address becomes part of scripts and commands: a cloud, or a host, may not write there. */
+static bool is_safe(const RgAttribute *attribute, const json_t *value)
+{
+	static const char allowed[] = G_CSET_a_2_z G_CSET_A_2_Z G_CSET_DIGITS ".:_-";
+	const char *text = json_string_value(value);
+	bool address = g_strcmp0(attribute->role, RG_ROLE_ADDRESS) == 0 ||
+		       g_strcmp0(attribute->role, RG_ROLE_PUBLIC_ADDRESS) == 0;
+	return !address || !text || (text[0] != '-' && text[strspn(text, allowed)] == '\0');
+}
+
 static bool is_right(
 	RgCall *call, const RgKind *kind, const char *key, const json_t *value, const char *whose)
 {
 	const RgAttribute *attribute = rg_kind_attribute(kind, key);
-	if (attribute && rg_attribute_fits(attribute, value))
+	bool fits = attribute && rg_attribute_fits(attribute, value);
+	if (fits && is_safe(attribute, value))
 		return true;
 	g_autofree char *name = rg_text_clean(key);
+	if (fits) {
+		rg_call_bad(call, "attribute \"%s\" of %s is not an address", name, whose);
+		return false;
+	}
 	if (!attribute) {
 		rg_call_bad(call, "%s has an attribute \"%s\" that %s does not have", whose, name,
 			kind->name);

@@ -30,7 +30,7 @@ static bool take_blob(RgCall *call, const json_t *value, RgBlob *blob)
 	if (!value)
 		return false;
 	if (!rg_provider_id_is_sound(version)) {
-		rg_call_bad(call, "\"blob\" has no \"version\"");
+		rg_call_bad(call, "the version of the object has control characters");
 		return false;
 	}
 	blob->version = g_strdup(version);
@@ -46,10 +46,8 @@ static RgBlobResult blob_call(RgProvider *provider, const char *verb, json_t *in
 	json_auto_t *value = NULL;
 	bool reads = g_str_equal(verb, "blob_get");
 	*blob = (RgBlob){0};
-	RgCall call = {.slot = rg_call_take_one,
-		.result = "blob",
-		.data = &value,
-		.answer = reads ? &blob->content : NULL};
+	RgCall call = {
+		.slot = rg_call_take_one, .data = &value, .answer = reads ? &blob->content : NULL};
 	if (content)
 		call.content.data = g_bytes_get_data(content, &call.content.len);
 	bool ok = rg_call_make(&call, provider, verb, input, diags);
@@ -91,31 +89,12 @@ bool rg_provider_blob_delete(RgProvider *provider, const char *name, RgDiags *di
 	return result != RG_BLOB_FAILED;
 }
 
-typedef struct {
-	GPtrArray *names;
-	bool done;
-} Listing;
-
 static void take_names(RgCall *call, const char *slot, json_t *value)
 {
-	Listing *listing = call->data;
-	const json_t *names = json_object_get(value, "names"), *name;
-	size_t i;
-	if (g_str_equal(slot, "done")) {
-		listing->done = rg_json_bool(value, "complete", false);
-		return;
-	}
-	if (!g_str_equal(slot, "page") || !json_is_array(names)) {
-		rg_call_bad(call, "\"%s\" is not a page of names", slot);
-		return;
-	}
-	json_array_foreach (names, i, name) {
-		if (!json_is_string(name)) {
-			rg_call_bad(call, "a name is not a text");
-			return;
-		}
-		g_ptr_array_add(listing->names, g_strdup(json_string_value(name)));
-	}
+	GPtrArray *all = call->data;
+	const json_t *names = json_object_get(value, "names");
+	rg_json_foreach (name, names)
+		g_ptr_array_add(all, g_strdup(json_string_value(name)));
 	if (json_array_size(names) > 0)
 		rg_call_has_news(call);
 }
@@ -123,15 +102,11 @@ static void take_names(RgCall *call, const char *slot, json_t *value)
 bool rg_provider_blob_list(
 	RgProvider *provider, const char *prefix, bool advise, GPtrArray *names, RgDiags *diags)
 {
-	Listing listing = {.names = names};
-	RgCall call = {.slot = take_names, .data = &listing};
+	RgCall call = {.slot = take_names, .data = names};
 	json_auto_t *input = json_pack("{s:s}", "prefix", prefix);
 	if (advise)
 		json_object_set_new(input, "advise", json_true());
 	bool ok = rg_call_make(&call, provider, "blob_list", input, diags);
-	if (ok && !listing.done)
-		rg_call_bad(&call, "it ended without \"done\"");
-	ok = ok && call.bad_count == 0;
 	rg_call_clear(&call);
 	return ok;
 }

@@ -5,7 +5,7 @@
 #include <string.h>
 #include "base/log.h"
 
-#define BAD_MAX 10
+static _Thread_local const RgCall *running;
 
 static const struct {
 	const char *verb;
@@ -27,6 +27,8 @@ static const struct {
 	{"blocks", offsetof(struct rgp_provider, blocks), RG_CALL_READS},
 	{"console", offsetof(struct rgp_provider, console), RG_CALL_READS},
 	{"health", offsetof(struct rgp_provider, health), RG_CALL_READS},
+	{"changing", offsetof(struct rgp_provider, changing), RG_CALL_READS},
+	{"members", offsetof(struct rgp_provider, members), RG_CALL_READS | RG_CALL_PAGES},
 	{"export", offsetof(struct rgp_provider, export_form), 0},
 	{"blob_get", offsetof(struct rgp_provider, blob_get), RG_CALL_READS},
 	{"blob_put", offsetof(struct rgp_provider, blob_put), RG_CALL_READS | RG_CALL_CHANGES},
@@ -55,31 +57,19 @@ bool rg_provider_offers(const RgProvider *provider, const char *call)
 	return rg_call_function(provider->module->table, call, &flags) != NULL;
 }
 
-const char *rg_call_provider(const RgCall *call)
+const char *rg_provider_running(const char **call)
 {
-	return call->module->name;
-}
-
-void rg_call_bad(RgCall *call, const char *format, ...)
-{
-	/* A hostile module could fill the memory with messages. */
-	if (call->bad_count++ >= BAD_MAX)
-		return;
-	va_list args;
-	va_start(args, format);
-	g_autofree char *raw = g_strdup_vprintf(format, args);
-	va_end(args);
-	g_autofree char *text = rg_text_clean(raw);
-	RgDiag *diag = rg_diags_error(call->diags, "provider.bad-result",
-		"module %s returned a bad result from %s: %s", rg_call_provider(call), call->verb,
-		text);
-	rg_diag_hint(diag,
-		"this is a bug in the module, not in your spec: report it to the module's author");
-	rg_diag_cloud(diag, rg_call_provider(call), NULL, NULL);
+	const char *loading = rg_provider_module_loading();
+	if (loading)
+		return loading;
+	if (running)
+		*call = running->verb;
+	return running ? rg_call_provider(running) : NULL;
 }
 
 void rg_call_begin(RgCall *call)
 {
+	running = call;
 	call->reasons = rg_diags_new();
 	call->kept = g_ptr_array_new_with_free_func(g_free);
 	call->handle = g_new0(struct rgp_call, 1);
@@ -122,12 +112,7 @@ bool rg_call_was_refused(const RgCall *call)
 void rg_call_take_one(RgCall *call, const char *slot, json_t *value)
 {
 	json_t **result = call->data;
-	if (g_strcmp0(slot, call->result) != 0)
-		rg_call_bad(call, "\"%s\" is not a result of it", slot);
-	else if (!*result)
-		*result = json_incref(value);
-	else
-		rg_call_bad(call, "\"%s\" was returned twice", slot);
+	*result = json_incref(value);
 }
 
 static const RgDiag *newest_error(const RgDiags *diags, size_t from)
@@ -174,11 +159,14 @@ static void explain_failure(RgCall *call)
 bool rg_call_end(RgCall *call, rgp_status status)
 {
 	call->status = status;
+	running = NULL;
 	if (atomic_load(&call->handle->misused))
 		rg_call_bad(call, "it used the call from another thread");
 	if (status != RGP_OK && status != RGP_FAIL && status != RGP_CANCELED &&
 		status != RGP_UNSUPPORTED)
 		rg_call_bad(call, "%d is not a status", (int)status);
+	if (status == RGP_OK && call->errors == 0)
+		rg_results_are_all(call);
 	bool ok = status == RGP_OK && call->bad_count == 0 && call->errors == 0;
 	if (!ok) {
 		explain_failure(call);
@@ -191,10 +179,12 @@ bool rg_call_end(RgCall *call, rgp_status status)
 void rg_call_clear(RgCall *call)
 {
 	rg_diags_free(call->reasons);
+	g_clear_pointer(&call->asked, g_hash_table_unref);
 	if (call->kept)
 		g_ptr_array_unref(call->kept);
 	if (call->exchanges)
 		g_ptr_array_unref(call->exchanges);
+	json_decref(call->given);
 	g_free(call->message);
 	g_free(call->code);
 	g_free(call->request_id);
@@ -214,6 +204,7 @@ bool rg_call_make(
 	rg_call_begin(call);
 	if (!function)
 		return rg_call_end(call, RGP_UNSUPPORTED);
+	rg_call_check_input(call, input);
 	g_autofree char *text = rg_json_canonical(input);
 	struct rgp_args args = {
 		.size = sizeof(args), .input = {text, strlen(text)}, .content = call->content};
@@ -237,6 +228,28 @@ bool rg_call_sleep(RgCall *call, unsigned ms)
 		return rg_http_sleep(call->http, ms);
 	g_usleep((gulong)ms * 1000);
 	return true;
+}
+
+unsigned rg_provider_patience_ms(const RgProvider *provider, unsigned ms)
+{
+	unsigned longest_ms = provider->loopback_backoff_ms;
+	return longest_ms && rg_http_is_local(provider->http) ? MIN(ms, longest_ms) : ms;
+}
+
+static int64_t wait_s(const RgProvider *provider, int64_t s)
+{
+	int64_t most_s = provider->loopback_wait_s;
+	return most_s && rg_http_is_local(provider->http) ? MIN(s, most_s) : s;
+}
+
+int64_t rg_provider_consistency_s(const RgProvider *provider, const RgKind *kind)
+{
+	return wait_s(provider, kind->consistency_s);
+}
+
+int64_t rg_provider_changing_s(const RgProvider *provider, const RgKind *kind)
+{
+	return rg_provider_offers(provider, "changing") ? wait_s(provider, kind->changing_s) : 0;
 }
 
 bool rg_provider_sleep(RgProvider *provider, unsigned ms)

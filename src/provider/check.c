@@ -51,13 +51,11 @@ static bool kind_is_right(const char *provider, const char *where, const char *k
 {
 	const char *remedy = "correct the module's schema.json";
 	g_autofree char *prefix = g_strconcat(provider, ".", NULL);
-	const char *name;
-	json_t *attribute;
 	if (!g_str_has_prefix(kind, prefix))
 		return rg_refuse(
 			why, remedy, "%s has a kind \"%s\" outside \"%s*\"", where, kind, prefix);
 	json_t *attributes = json_object_get(body, "attributes");
-	json_object_foreach (attributes, name, attribute) {
+	rg_json_foreach_member (name, attribute, attributes) {
 		const json_t *value = json_object_get(attribute, "default");
 		const RgAttribute as_told = {.type = rg_json_str(attribute, "type", "")};
 		if (value && !json_is_null(value) && !rg_attribute_fits(&as_told, value))
@@ -67,19 +65,57 @@ static bool kind_is_right(const char *provider, const char *where, const char *k
 	return true;
 }
 
-static bool config_is_right(const char *where, const json_t *document, RgRefusal *why)
+static bool config_is_right(const char *where, const json_t *config, RgRefusal *why)
 {
-	json_t *config = json_object_get(document, "config");
 	g_autoptr(RgDiags) diags = rg_diags_new();
 	if (!config)
 		return true;
-	g_autoptr(RgJsonSchema) schema = rg_json_schema_compile(config, diags);
+	g_autoptr(RgJsonSchema) schema = rg_json_schema_compile(rg_json_unconst(config), diags);
 	if (schema)
 		return true;
 	g_autofree char *text = rg_text_clean(
 		rg_diags_count(diags) > 0 ? rg_diags_get(diags, 0)->summary : "no reason given");
 	return rg_refuse(why, "use the keywords that src/base/json_schema.c lists",
 		"%s: the schema of its settings is not usable: %s", where, text);
+}
+
+/* Whose a setting is depends on its name only, and a pool chooses neither credentials nor places.
+ */
+static bool pool_config_is_right(
+	const char *where, const json_t *document, const RgSchema *schema, RgRefusal *why)
+{
+	static const char *const of_config[] = {
+		"x-raygpu-trust", "x-raygpu-place", "x-raygpu-resolve", "x-raygpu-zones"};
+	const char *remedy = "correct pool_config of the module's schema.json";
+	const json_t *rules = rg_schema_pool_config(schema);
+	json_t *settings = json_object_get(rules, "properties");
+	if (!json_object_get(document, "pool_config"))
+		return true;
+	if (!json_object_size(settings) ||
+		!json_is_false(json_object_get(rules, "additionalProperties")))
+		return rg_refuse(why, remedy,
+			"%s: pool_config needs properties and additionalProperties: false", where);
+	if (!config_is_right(where, rules, why))
+		return false;
+	rg_json_foreach_member (name, rule, settings) {
+		const json_t *cpus = json_object_get(rule, "x-raygpu-cpus");
+		const char *how = json_string_value(cpus);
+		if (cpus && g_strcmp0(how, "value") != 0 && g_strcmp0(how, "per_core") != 0)
+			return rg_refuse(why, remedy,
+				"%s: x-raygpu-cpus of %s in pool_config must be \"value\" or "
+				"\"per_core\"",
+				where, name);
+		if (!json_array_size(json_object_get(rule, "examples")))
+			return rg_refuse(
+				why, remedy, "%s: %s of pool_config has no examples", where, name);
+		for (size_t i = 0; i < G_N_ELEMENTS(of_config); i++)
+			if (json_object_get(rule, of_config[i]))
+				return rg_refuse(why, remedy,
+					"%s: %s of pool_config has %s, which only settings in "
+					"config can have",
+					where, name, of_config[i]);
+	}
+	return true;
 }
 
 RgSchema *rg_provider_module_check_schema(
@@ -93,16 +129,18 @@ RgSchema *rg_provider_module_check_schema(
 			"%s is the schema of the provider \"%s\", not \"%s\"", where, own, name);
 		return NULL;
 	}
-	const char *kind;
-	json_t *body;
-	json_object_foreach (json_object_get(document, "kinds"), kind, body) {
+	rg_json_foreach_member (kind, body, json_object_get(document, "kinds")) {
 		if (!kind_is_right(name, where, kind, body, why))
 			return NULL;
 	}
-	if (!config_is_right(where, document, why))
+	if (!config_is_right(where, json_object_get(document, "config"), why))
 		return NULL;
 	g_autoptr(RgDiags) diags = rg_diags_new();
 	RgSchema *schema = rg_schema_new(document, diags);
+	if (schema && !pool_config_is_right(where, document, schema, why)) {
+		rg_schema_free(schema);
+		return NULL;
+	}
 	if (!schema) {
 		const char *text = rg_diags_count(diags) > 0 ? rg_diags_get(diags, 0)->summary
 							     : "no reason given";

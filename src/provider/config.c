@@ -1,13 +1,15 @@
-/* What a spec sets for its module, checked against the settings' schema in the module's schema.json
- * and reported with the spec's names: provider.profile, not /profile. A schema may help with
- * x-raygpu-expected ("the id of a network such as ...") and, for maps with user-chosen names,
- * x-raygpu-name {what, expected}. */
+/* What a spec sets for its module, checked against the settings' schemas in the module's
+ * schema.json and reported with the spec's names: provider.profile or pools.train.provider.cpu, not
+ * /profile. A schema may help with x-raygpu-expected ("the id of a network such as ...") and, for
+ * maps with user-chosen names, x-raygpu-name {what, expected}. */
 #include "provider/internal.h"
 
 #include <string.h>
 
 typedef struct {
 	const char *provider;
+	const char *origin; /* "/provider", or that of a pool */
+	const char *what;   /* "setting" */
 	RgDiags *diags;
 } ConfigCheck;
 
@@ -16,28 +18,28 @@ static const char **allowed_names(const json_t *schema)
 {
 	json_t *properties = json_object_get(schema, "properties");
 	const char **names = g_new0(const char *, json_object_size(properties) + 1);
-	const char *key;
-	json_t *value;
 	size_t n = 0;
-	json_object_foreach (properties, key, value)
+	rg_json_foreach_member (key, value, properties)
 		names[n++] = key;
 	return names;
 }
 
-/* The finding's place in the spec: settings are in its provider mapping. */
-static void say_origin(RgDiag *diag, const char *pointer, const char *name)
+/* The finding's place in the spec. */
+static void say_origin(
+	const ConfigCheck *check, RgDiag *diag, const char *pointer, const char *name)
 {
 	g_autofree char *inner = name ? rg_json_pointer_add(pointer, name) : g_strdup(pointer);
-	g_autofree char *origin = g_strconcat("/provider", inner, NULL);
+	g_autofree char *origin = g_strconcat(check->origin, inner, NULL);
 	rg_diag_origin(diag, origin);
 }
 
 /* "/networks/2" -> "provider.networks[2]"; g_free the result. */
-static char *path_of(const char *pointer)
+static char *path_of(const ConfigCheck *check, const char *pointer)
 {
-	g_auto(GStrv) steps = g_strsplit(pointer, "/", -1);
-	g_autoptr(GString) path = g_string_new("provider");
-	for (size_t i = 1; steps[0] && steps[i]; i++) {
+	g_autofree char *whole = g_strconcat(check->origin, pointer, NULL);
+	g_auto(GStrv) steps = g_strsplit(whole + 1, "/", -1);
+	g_autoptr(GString) path = g_string_new(steps[0]);
+	for (size_t i = 1; steps[i]; i++) {
 		bool is_index =
 			steps[i][0] != '\0' && strspn(steps[i], "0123456789") == strlen(steps[i]);
 		g_string_append_printf(path, is_index ? "[%s]" : ".%s", steps[i]);
@@ -51,23 +53,23 @@ static void say_unknown(ConfigCheck *check, const RgSchemaFinding *finding, cons
 	const json_t *rule = json_object_get(finding->schema, "x-raygpu-name");
 	RgDiag *diag;
 	if (rule) {
-		g_autofree char *path = path_of(finding->pointer);
+		g_autofree char *path = path_of(check, finding->pointer);
 		diag = rg_diags_error(check->diags, "provider.bad-config",
 			"the %s \"%s\" of %s must be %s", rg_json_str(rule, "what", "name"), name,
 			path, rg_json_str(rule, "expected", "of another form"));
 	} else {
 		diag = rg_diags_error(check->diags, "provider.bad-config",
-			"provider \"%s\" has no setting \"%s\"", check->provider, name);
+			"provider \"%s\" has no %s \"%s\"", check->provider, check->what, name);
 		const char *near = rg_nearest_word(name, names);
 		g_autofree char *all = g_strjoinv(", ", (char **)(uintptr_t)names);
 		if (near)
 			rg_diag_hint(diag, "did you mean \"%s\"?", near);
 		else if (*all != '\0')
-			rg_diag_hint(diag, "its settings are %s", all);
+			rg_diag_hint(diag, "its %ss are %s", check->what, all);
 		else
-			rg_diag_hint(diag, "it has no settings");
+			rg_diag_hint(diag, "it has no %ss", check->what);
 	}
-	say_origin(diag, finding->pointer, finding->name);
+	say_origin(check, diag, finding->pointer, finding->name);
 	rg_diag_cloud(diag, check->provider, NULL, NULL);
 }
 
@@ -88,7 +90,8 @@ static char *wanted(const RgSchemaFinding *finding)
 	};
 	const char *expected = rg_json_str(finding->schema, "x-raygpu-expected", NULL);
 	g_autofree char *rule = rg_json_canonical(finding->rule);
-	if (g_str_equal(finding->keyword, "pattern") && expected)
+	static const char *const forms[] = {"pattern", "enum", "anyOf", "oneOf", NULL};
+	if (expected && g_strv_contains(forms, finding->keyword))
 		return rg_text_clean(expected);
 	if (g_str_equal(finding->keyword, "type") && json_is_string(finding->rule))
 		return g_strdup_printf("of type %s", json_string_value(finding->rule));
@@ -118,7 +121,7 @@ static const char *find_repeated(const json_t *list)
 
 static RgDiag *say_wrong(ConfigCheck *check, const RgSchemaFinding *finding)
 {
-	g_autofree char *path = path_of(finding->pointer);
+	g_autofree char *path = path_of(check, finding->pointer);
 	if (g_str_equal(finding->keyword, "uniqueItems")) {
 		const char *repeated = find_repeated(finding->value);
 		g_autofree char *item = rg_text_clean(repeated ? repeated : "an entry");
@@ -144,10 +147,10 @@ static void report_config(const RgSchemaFinding *finding, void *data)
 	RgDiag *diag;
 	if (missing) {
 		g_autofree char *inner = rg_json_pointer_add(finding->pointer, name);
-		g_autofree char *path = path_of(inner);
+		g_autofree char *base = path_of(check, ""), *path = path_of(check, inner);
 		diag = rg_diags_error(check->diags, "provider.bad-config",
-			"provider \"%s\" needs the setting \"%s\"", check->provider,
-			path + strlen("provider."));
+			"provider \"%s\" needs the %s \"%s\"", check->provider, check->what,
+			path + strlen(base) + 1);
 	} else {
 		diag = say_wrong(check, finding);
 	}
@@ -156,21 +159,32 @@ static void report_config(const RgSchemaFinding *finding, void *data)
 		rg_diag_hint(diag, "%s", hint);
 	g_autofree char *at = rg_text_clean(finding->pointer + (*finding->pointer == '/'));
 	rg_diag_address(diag, NULL, *at != '\0' ? at : name);
-	say_origin(diag, finding->pointer, NULL);
+	say_origin(check, diag, finding->pointer, NULL);
 	rg_diag_cloud(diag, check->provider, NULL, NULL);
+}
+
+static bool check_settings(ConfigCheck *check, const json_t *rules, const json_t *settings)
+{
+	json_auto_t *none = json_pack("{s:s, s:b}", "type", "object", "additionalProperties", 0);
+	json_auto_t *empty = json_object();
+	json_t *used = rules ? rg_json_unconst(rules) : none;
+	g_autoptr(RgJsonSchema) compiled = rg_json_schema_compile_known(used, check->diags);
+	if (!compiled)
+		return false;
+	const json_t *value = settings && !json_is_null(settings) ? settings : empty;
+	return rg_json_schema_check(compiled, value, report_config, check);
 }
 
 bool rg_provider_module_check_config(
 	const char *name, const RgSchema *schema, const json_t *config, RgDiags *diags)
 {
-	ConfigCheck check = {name, diags};
-	const json_t *rules = rg_schema_config(schema);
-	json_auto_t *none = json_pack("{s:s, s:b}", "type", "object", "additionalProperties", 0);
-	json_auto_t *empty = json_object();
-	json_t *used = rules ? rg_json_unconst(rules) : none;
-	g_autoptr(RgJsonSchema) compiled = rg_json_schema_compile(used, diags);
-	if (!compiled)
-		return false;
-	const json_t *value = config && !json_is_null(config) ? config : empty;
-	return rg_json_schema_check(compiled, value, report_config, &check);
+	ConfigCheck check = {name, "/provider", "setting", diags};
+	return check_settings(&check, rg_schema_config(schema), config);
+}
+
+bool rg_provider_module_check_pool(const char *name, const RgSchema *schema, const char *origin,
+	const json_t *settings, RgDiags *diags)
+{
+	ConfigCheck check = {name, origin, "pool setting", diags};
+	return check_settings(&check, rg_schema_pool_config(schema), settings);
 }

@@ -3,34 +3,6 @@
 #include <string.h>
 #include "provider/conform_internal.h"
 
-bool rg_conform_tell(RgConform *c, const char *step, bool passed, const char *why, RgDiags *diags)
-{
-	for (size_t i = 0; !passed && !why && diags && i < rg_diags_count(diags); i++) {
-		const RgDiag *diag = rg_diags_get(diags, i);
-		if (diag->severity == RG_SEVERITY_ERROR)
-			why = diag->summary;
-	}
-	c->failed += !passed;
-	c->options->told(c->options->data, step, passed ? RG_CONFORM_PASS : RG_CONFORM_FAIL,
-		passed ? NULL : why);
-	return passed;
-}
-
-void rg_conform_skip(RgConform *c, const char *step, const char *why)
-{
-	c->options->told(c->options->data, step, RG_CONFORM_SKIP, why);
-}
-
-const RgConformMade *rg_conform_find(const RgConform *c, const char *address)
-{
-	for (guint i = 0; i < c->made->len; i++) {
-		const RgConformMade *made = g_ptr_array_index(c->made, i);
-		if (g_str_equal(made->wanted->address, address))
-			return made;
-	}
-	return NULL;
-}
-
 static void made_free(gpointer data)
 {
 	RgConformMade *made = data;
@@ -65,6 +37,28 @@ static void check_marks(RgConform *c, const RgSchema *schema)
 				values[i][0], values[i][1]);
 	}
 	rg_conform_tell(c, "its ownership tags can hold raygpu's values", !why, why, NULL);
+}
+
+/* Plans say "will be given back", progress "Giving back...", errors "cannot give back". */
+static void check_removals(RgConform *c, const RgSchema *schema)
+{
+	GStrv kinds = rg_schema_kinds(schema);
+	for (size_t i = 0; kinds[i]; i++) {
+		const json_t *words = rg_schema_kind(schema, kinds[i])->removal;
+		const char *verb = rg_json_str(words, "verb", "");
+		const char *doing = rg_json_str(words, "doing", "");
+		if (!words)
+			continue;
+		g_autofree char *step =
+			g_strdup_printf("the words of removal of %s are three forms", kinds[i]);
+		rg_conform_tell(c, step,
+			!g_str_equal(verb, doing) &&
+				!g_str_equal(doing, rg_json_str(words, "done", "")),
+			"\"verb\" completes \"to\", \"done\" completes \"it was\", and \"doing\" "
+			"is "
+			"between them: give back, given back, giving back",
+			NULL);
+	}
 }
 
 /* No node boots without these. */
@@ -103,6 +97,7 @@ static bool check_module(RgConform *c, const char *name)
 		has_node_kind(module->schema),
 		"no kind of the schema has \"node\": true, so plans cannot count its nodes", NULL);
 	check_marks(c, module->schema);
+	check_removals(c, module->schema);
 	check_fragments(c, name, module->schema);
 	static const char *const files[][2] = {
 		{"schema.json", "specs cannot use the provider until it is installed"},
@@ -167,13 +162,11 @@ static void check_preflight(RgConform *c)
 		rg_conform_skip(c, step, "the module does not implement preflight");
 		return;
 	}
-	for (size_t i = 0; i < rg_resource_set_size(c->desired); i++) {
-		const RgResource *one = rg_resource_set_get(c->desired, i);
+	rg_resource_foreach (one, c->desired)
 		json_array_append_new(creates,
 			json_pack("{s:s, s:s?, s:i, s:[s], s:O, s:s?, s:b}", "kind", one->kind,
 				"group", one->group, "count", 1, "addresses", one->address,
 				"attributes", one->attrs, "origin", one->origin, "replaces", 0));
-	}
 	const RgPreflightAbout about = {.cluster = "conform", .applies = true};
 	bool ok = rg_provider_preflight(c->provider, &about, creates, findings, NULL, diags);
 	rg_diags_take_all(diags, findings);

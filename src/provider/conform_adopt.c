@@ -69,11 +69,9 @@ static char *judge_revealed(RgConform *c, const RgConformMade *made, const RgIte
 {
 	g_autoptr(RgDiags) diags = rg_diags_new();
 	json_auto_t *wanted = rg_expr_resolve(made->wanted->attrs, rg_conform_look_up, c, diags);
-	const char *name;
-	json_t *value;
 	if (result->outcome != RG_OUTCOME_DONE)
 		return g_strdup(result->message ? result->message : "no reason given");
-	json_object_foreach (result->attributes, name, value) {
+	rg_json_foreach_member (name, value, result->attributes) {
 		json_t *sent = json_object_get(wanted, name);
 		if (*json_string_value(value) ? !json_equal(value, sent) : sent != NULL)
 			return g_strdup_printf(

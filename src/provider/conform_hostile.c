@@ -4,8 +4,8 @@
 #include <string.h>
 #include "provider/conform_internal.h"
 
-static const char *const verbs[] = {
-	"resolve", "lower", "list", "create", "ready", "update", "remove", "find", "preflight"};
+static const char *const verbs[] = {"resolve", "lower", "list", "create", "ready", "update",
+	"remove", "find", "members", "changing", "preflight"};
 
 static const char *const inputs[] = {"", "[]", "{}", "null", "\"text\"",
 	"{\"kind\":5,\"items\":{}}",

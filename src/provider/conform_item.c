@@ -58,7 +58,7 @@ GPtrArray *rg_conform_call(
 			const RgItemResult *result = results->pdata[i];
 			json_t *item = json_array_get(items, i);
 			learn(c, item, result);
-			if (result->outcome == RG_OUTCOME_PENDING)
+			if (result->outcome == RG_OUTCOME_PENDING && !result->queued)
 				json_array_append(left, item);
 		}
 		if (!json_array_size(left) || rg_clock_monotonic_ms() > until)

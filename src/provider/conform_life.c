@@ -8,21 +8,6 @@
 
 #define NO_SUCH_ID "raygpu-check-no-such-id"
 
-json_t *rg_conform_look_up(void *data, const char *address, const char *attr)
-{
-	const RgConformMade *made = rg_conform_find(data, address);
-	json_t *value = made ? json_object_get(made->outputs, attr) : NULL;
-	if (!value && made && g_str_equal(attr, "id"))
-		return json_string(made->id);
-	return json_incref(value);
-}
-
-void rg_conform_make_token(char token[33])
-{
-	for (int i = 0; i < 4; i++)
-		g_snprintf(token + i * 8, 9, "%08x", g_random_int());
-}
-
 static bool is_makeable(const RgConform *c, const RgResource *resource)
 {
 	g_auto(GStrv) needed = rg_resource_dependencies(resource);
@@ -38,8 +23,7 @@ static GPtrArray *next_batch(const RgConform *c)
 {
 	GPtrArray *batch = g_ptr_array_new();
 	const RgSchema *schema = rg_provider_get_schema(c->provider);
-	for (size_t i = 0; i < rg_resource_set_size(c->desired); i++) {
-		RgResource *resource = rg_resource_set_get(c->desired, i);
+	rg_resource_foreach (resource, c->desired) {
 		const RgResource *first = batch->len > 0 ? batch->pdata[0] : NULL;
 		bool joins =
 			!first ||
@@ -77,8 +61,7 @@ static json_t *create_input(RgConform *c, const GPtrArray *batch, const char *to
 
 static const RgItemResult *find_bad(const GPtrArray *results)
 {
-	for (guint i = 0; i < results->len; i++) {
-		const RgItemResult *result = results->pdata[i];
+	rg_ptr_foreach (const RgItemResult, result, results) {
 		if (result->outcome != RG_OUTCOME_DONE)
 			return result;
 	}
@@ -129,6 +112,14 @@ static char *wait_ready(RgConform *c, const GPtrArray *batch)
 	const RgItemResult *bad = find_bad(results);
 	if (!bad)
 		return NULL;
+	if (bad->queued) {
+		g_autofree char *step = g_strdup_printf(
+			"ready %s: queued, and the message says where", first->kind);
+		c->queued = true;
+		rg_conform_tell(c, step, bad->message && *bad->message,
+			"plans and apply could not say what it waits for", NULL);
+		return NULL;
+	}
 	return g_strdup_printf("%s: %s", bad->address,
 		bad->outcome == RG_OUTCOME_PENDING ? "it is still pending" : bad->message);
 }
@@ -168,31 +159,14 @@ static bool make_all(RgConform *c)
 			break;
 		if (!make_batch(c, batch))
 			return false;
+		if (c->queued) {
+			rg_conform_skip(c, "create everything", "a resource waits in a queue");
+			return true;
+		}
 	}
 	bool all = c->made->len == rg_resource_set_size(c->desired);
 	return all || rg_conform_tell(c, "create everything", false,
 			      "some resources wait for others that are never created", NULL);
-}
-
-void rg_conform_take_seen(void *data, RgResource *resource)
-{
-	g_hash_table_replace(data, resource->id, resource);
-}
-
-GHashTable *rg_conform_seen_new(void)
-{
-	return g_hash_table_new_full(
-		g_str_hash, g_str_equal, NULL, (GDestroyNotify)rg_resource_free);
-}
-
-bool rg_conform_list(
-	RgConform *c, const char *kind, const char *known, GHashTable *seen, RgDiags *diags)
-{
-	const char *const kinds[] = {kind, NULL};
-	json_auto_t *ids = json_pack("{s:[s]}", kind, known);
-	const RgListing listing = {
-		.kinds = kinds, .cluster = "raygpu-check", .lineage = c->lineage, .known = ids};
-	return rg_provider_list(c->provider, &listing, rg_conform_take_seen, seen, diags);
 }
 
 /* What a plan made now would call drift; NULL if there is none. */
@@ -200,9 +174,7 @@ static char *find_drift(const RgConform *c, const RgConformMade *made, const RgR
 {
 	const RgKind *kind =
 		rg_schema_kind(rg_provider_get_schema(c->provider), made->wanted->kind);
-	const char *name;
-	json_t *wanted;
-	json_object_foreach (made->wanted->attrs, name, wanted) {
+	rg_json_foreach_member (name, wanted, made->wanted->attrs) {
 		const RgAttribute *attribute = rg_kind_attribute(kind, name);
 		json_auto_t *value = rg_attribute_cut(
 			attribute, json_object_get(seen->attrs, name), wanted, NULL);
@@ -219,8 +191,7 @@ static char *find_drift(const RgConform *c, const RgConformMade *made, const RgR
 
 static char *judge_seen(const RgConform *c, GHashTable *seen, const char *kind, bool addressed)
 {
-	for (guint i = 0; i < c->made->len; i++) {
-		const RgConformMade *made = g_ptr_array_index(c->made, i);
+	rg_ptr_foreach (const RgConformMade, made, c->made) {
 		if (!g_str_equal(made->wanted->kind, kind))
 			continue;
 		const RgResource *resource = g_hash_table_lookup(seen, made->id);
@@ -240,6 +211,20 @@ static char *judge_seen(const RgConform *c, GHashTable *seen, const char *kind, 
 	return NULL;
 }
 
+/* What the cloud shows as queued says where; NULL if it does. */
+static char *judge_queued(const RgConform *c, GHashTable *seen, const RgDiags *diags)
+{
+	for (guint i = 0; i < c->made->len && rg_diags_has_code(diags, "provider.queued"); i++) {
+		const RgConformMade *made = c->made->pdata[i];
+		const RgResource *resource = g_hash_table_lookup(seen, made->id);
+		if (resource && !resource->status)
+			return g_strdup_printf(
+				"%s is queued, but has no \"status\" that says where",
+				made->wanted->address);
+	}
+	return NULL;
+}
+
 static void check_list(RgConform *c, const char *kind)
 {
 	g_autoptr(RgDiags) diags = rg_diags_new();
@@ -247,6 +232,8 @@ static void check_list(RgConform *c, const char *kind)
 	g_autofree char *step = g_strdup_printf("list %s: all, with address, as created", kind);
 	bool ok = rg_conform_list(c, kind, NO_SUCH_ID, seen, diags);
 	g_autofree char *why = ok ? judge_seen(c, seen, kind, true) : NULL;
+	if (ok && !why)
+		why = judge_queued(c, seen, diags);
 	if (ok && !why && g_hash_table_contains(seen, NO_SUCH_ID))
 		why = g_strdup("it reports an id that cannot exist");
 	rg_conform_tell(c, step, ok && !why, why, diags);
@@ -257,8 +244,7 @@ static void check_list(RgConform *c, const char *kind)
 static char *judge_names(
 	const RgConform *c, GHashTable *seen, const char *kind, const char *lineage)
 {
-	for (guint i = 0; i < c->made->len; i++) {
-		const RgConformMade *made = g_ptr_array_index(c->made, i);
+	rg_ptr_foreach (const RgConformMade, made, c->made) {
 		if (!g_str_equal(made->wanted->kind, kind))
 			continue;
 		const RgResource *resource = g_hash_table_lookup(seen, made->id);
@@ -421,6 +407,7 @@ static void remove_all(RgConform *c)
 			rg_provider_sleep(c->provider, RG_CONFORM_LOOK_MS);
 		rg_conform_tell(
 			c, gone, !is_present(c, made), "it is still reported as present", NULL);
+		rg_conform_no_members(c, made);
 	}
 }
 
@@ -431,12 +418,15 @@ void rg_conform_life(RgConform *c)
 			rg_conform_in_use(c, c->made->pdata[i]);
 		check_lists(c);
 		for (guint i = 0; i < c->made->len; i++)
+			rg_conform_members(c, c->made->pdata[i]);
+		for (guint i = 0; i < c->made->len; i++)
 			check_find(c, g_ptr_array_index(c->made, i));
 		const RgConformMade *last =
 			c->made->len > 0 ? c->made->pdata[c->made->len - 1] : NULL;
 		if (last) {
 			rg_conform_adopt(c, last);
-			rg_conform_update(c, last);
+			if (!c->queued)
+				rg_conform_update(c, last);
 		}
 	}
 	remove_all(c);

@@ -10,6 +10,20 @@ static json_t *ask(const RgConform *c, const char *type)
 		"zones");
 }
 
+/* Of a finite stock nothing else can be planned. */
+static void check_stock(RgConform *c)
+{
+	json_t *stock = json_object_get(c->facts, "stock");
+	g_autofree char *wrong = NULL;
+	rg_json_foreach_member (type, zones, stock)
+		rg_json_foreach_member (zone, n, zones)
+			if (!wrong && !rg_json_has_text(json_object_get(c->facts, "zones"), zone))
+				wrong = g_strdup_printf("%s in %s", type, zone);
+	if (stock)
+		rg_conform_tell(c, "resolve reports stock in the zones that it reports", !wrong,
+			wrong, NULL);
+}
+
 static bool check_resolve(RgConform *c)
 {
 	g_autoptr(RgDiags) diags = rg_diags_new(), unread = rg_diags_new();
@@ -18,6 +32,7 @@ static bool check_resolve(RgConform *c)
 	if (!rg_conform_tell(
 		    c, "resolve reports image, zones and offerings", c->facts != NULL, NULL, diags))
 		return false;
+	check_stock(c);
 	json_auto_t *none = rg_provider_resolve(c->provider, strange, unread);
 	json_t *zones =
 		json_object_get(json_object_get(none, "offerings"), "raygpu-check-no-such-type");
@@ -29,10 +44,7 @@ static bool check_resolve(RgConform *c)
 /* A usable zone that offers the type; NULL if there is none. */
 static const char *choose_zone(const RgConform *c)
 {
-	size_t i;
-	json_t *zone;
-	json_array_foreach (
-		json_object_get(json_object_get(c->facts, "offerings"), c->type), i, zone) {
+	rg_json_foreach (zone, json_object_get(json_object_get(c->facts, "offerings"), c->type)) {
 		const char *name = json_string_value(zone);
 		if (rg_json_has_text(json_object_get(c->facts, "zones"), name))
 			return name;
@@ -56,8 +68,8 @@ static json_t *boot(const RgConform *c, bool is_head)
 			boot, json_pack("{s:s, s:[s, s, o]}", "image", "rayproject/ray:2.52.0",
 				      "command", "ray", "start",
 				      is_head ? json_string("--head") : json_incref(head)));
-	else if (g_str_equal(by, "cloud_init"))
-		json_object_set_new(boot, "user_data",
+	else if (rg_schema_runs_start_ray(c->schema))
+		json_object_set_new(boot, g_str_equal(by, "script") ? "script" : "user_data",
 			is_head ? json_string("#cloud-config\n") : json_incref(head));
 	return boot;
 }
@@ -79,21 +91,32 @@ static json_t *node(const RgConform *c, const char *zone, bool is_head)
 		"size_gb", 100, "type", "labels", "resources", "env", "boot", boot(c, is_head));
 }
 
-static json_t *fitted(const RgConform *c, const char *zone, bool elastic)
+/* `settings` of each node; NULL: none. `least`: of an elastic pool of workers; -1: it is none. */
+static json_t *fitted(const RgConform *c, const char *zone, int least, const json_t *settings)
 {
 	json_auto_t *none = json_object();
 	json_t *config = c->options->config ? rg_json_unconst(c->options->config) : none;
-	json_t *workers = node(c, zone, false);
-	if (elastic)
+	json_t *head = node(c, zone, true), *workers = node(c, zone, false);
+	if (settings) {
+		json_object_set(head, "config", rg_json_unconst(settings));
+		json_object_set(workers, "config", rg_json_unconst(settings));
+	}
+	if (least >= 0)
 		json_object_update_new(
-			workers, json_pack("{s:n, s:i, s:i}", "indexes", "min", 0, "max", 3));
+			workers, json_pack("{s:n, s:i, s:i}", "indexes", "min", least, "max", 3));
 	return json_pack("{s:i, s:s, s:s, s:{s:s, s:s, s:O}, s:{s:s}, s:O, s:{s:s, s:n, s:s, s:s}, "
 			 "s:[o, o]}",
 		"format", 1, "cluster", "raygpu-check", "lineage", c->lineage, "scope", "provider",
 		rg_provider_name(c->provider), "region",
 		c->options->region ? c->options->region : "", "config", config, "labels", "made-by",
 		"raygpu-check", "facts", c->facts, "ray", "version", "2.52.0", "python", "image",
-		"rayproject/ray:2.52.0", "auth", "none", "nodes", node(c, zone, true), workers);
+		"rayproject/ray:2.52.0", "auth", "none", "nodes", head, workers);
+}
+
+/* Of the workers that the script creates. */
+static int usual_least(const RgConform *c)
+{
+	return rg_conform_is_elastic(c) ? RG_CONFORM_LEAST : -1;
 }
 
 static bool is_same(const RgResourceSet *a, const RgResourceSet *b)
@@ -115,9 +138,42 @@ static void check_elastic(RgConform *c, const char *zone)
 	g_autoptr(RgDiags) diags = rg_diags_new();
 	if (!rg_schema_elastic(rg_provider_get_schema(c->provider)))
 		return;
-	json_auto_t *input = fitted(c, zone, true);
+	json_auto_t *input = fitted(c, zone, 0, NULL);
 	g_autoptr(RgResourceSet) desired = rg_provider_lower(c->provider, input, diags);
 	rg_conform_tell(c, step, desired != NULL, NULL, diags);
+}
+
+/* One step of the settings of pools. A module may refuse an example, which requires other settings.
+ * A setting that changes nothing, and is not refused, was forgotten. */
+static void tell_setting(
+	RgConform *c, const char *step, const RgResourceSet *desired, RgDiags *diags)
+{
+	if (!desired && rg_diags_has_code(diags, "provider.bad-result")) {
+		rg_conform_tell(c, step, false, NULL, diags);
+		return;
+	}
+	rg_conform_tell(c, step, !desired || !is_same(c->desired, desired),
+		"the resources are the same without it", NULL);
+}
+
+static void check_pool_settings(RgConform *c, const char *zone)
+{
+	const json_t *rules = rg_schema_pool_config(c->schema);
+	json_t *settings = json_object_get(rules, "properties");
+	rg_json_foreach_member (name, rule, settings) {
+		json_t *example = json_array_get(json_object_get(rule, "examples"), 0);
+		json_auto_t *one = json_pack("{s:O}", name, example);
+		json_auto_t *input = fitted(c, zone, usual_least(c), one);
+		g_autoptr(RgDiags) diags = rg_diags_new();
+		g_autofree char *step = g_strdup_printf("lower uses the pool setting %s", name);
+		if (!rg_provider_module_check_pool(rg_provider_name(c->provider), c->schema,
+			    "/pools/check/provider", one, diags)) {
+			rg_conform_tell(c, step, false, NULL, diags);
+			continue;
+		}
+		g_autoptr(RgResourceSet) desired = rg_provider_lower(c->provider, input, diags);
+		tell_setting(c, step, desired, diags);
+	}
 }
 
 bool rg_conform_lower(RgConform *c)
@@ -134,7 +190,7 @@ bool rg_conform_lower(RgConform *c)
 		rg_conform_skip(c, "life of a cluster", why);
 		return false;
 	}
-	json_auto_t *input = fitted(c, zone, false);
+	json_auto_t *input = fitted(c, zone, usual_least(c), NULL);
 	g_assert(input != NULL);
 	c->desired = rg_provider_lower(c->provider, input, diags);
 	if (!rg_conform_tell(
@@ -144,5 +200,6 @@ bool rg_conform_lower(RgConform *c)
 	g_autoptr(RgResourceSet) again = rg_provider_lower(c->provider, input, unread);
 	rg_conform_tell(c, "lower returns the same result twice", is_same(c->desired, again),
 		"the second answer differs: plans would change spontaneously", NULL);
+	check_pool_settings(c, zone);
 	return true;
 }

@@ -7,9 +7,7 @@
 /* A map that can be changed in place, such as tags; NULL if the kind has none. */
 static const char *find_changeable(const RgKind *kind, const json_t *attributes)
 {
-	const char *name;
-	json_t *value;
-	json_object_foreach (rg_json_unconst(attributes), name, value) {
+	rg_json_foreach_member (name, value, attributes) {
 		const RgAttribute *attribute = rg_kind_attribute(kind, name);
 		if (g_str_equal(attribute->type, "map") && !attribute->force_new &&
 			!attribute->create_only)
@@ -94,14 +92,44 @@ void rg_conform_in_use(RgConform *c, const RgConformMade *user)
 {
 	const RgKind *kind =
 		rg_schema_kind(rg_provider_get_schema(c->provider), user->wanted->kind);
-	const char *name;
-	json_t *value;
-	json_object_foreach (user->wanted->attrs, name, value) {
+	rg_json_foreach_member (name, value, user->wanted->attrs) {
 		const char *address = rg_json_str(value, "$ref", NULL);
 		const RgConformMade *made = address ? rg_conform_find(c, address) : NULL;
 		if (made && rg_kind_attribute(kind, name)->attaches)
 			check_in_use(c, made);
 	}
+}
+
+/* NULL if the cloud shows no change of the resource, within the time that it may take. */
+static char *still_changing(RgConform *c, const RgConformMade *made)
+{
+	int64_t until = rg_clock_monotonic_ms() + c->options->wait_ms;
+	json_auto_t *input = json_pack("{s:s, s:[{s:s, s:s}]}", "kind", made->wanted->kind, "items",
+		"address", made->wanted->address, "id", made->id);
+	for (;;) {
+		g_autoptr(RgDiags) diags = rg_diags_new();
+		g_autoptr(GPtrArray) results = rg_provider_changing(c->provider, input, diags);
+		const RgItemResult *result = results->pdata[0];
+		if (result->outcome != RG_OUTCOME_DONE)
+			return g_strdup(result->message);
+		if (!result->text)
+			return NULL;
+		if (rg_clock_monotonic_ms() >= until)
+			return g_strdup_printf("it is still reported: %s", result->text);
+		rg_provider_sleep(c->provider, RG_CONFORM_LOOK_MS);
+	}
+}
+
+/* After an update that is done. */
+static void check_changing(RgConform *c, const RgConformMade *made)
+{
+	const char *kind = made->wanted->kind;
+	g_autofree char *step = g_strdup_printf("changing %s: an update that is done", kind);
+	if (!rg_provider_changing_s(
+		    c->provider, rg_schema_kind(rg_provider_get_schema(c->provider), kind)))
+		return;
+	g_autofree char *why = still_changing(c, made);
+	rg_conform_tell(c, step, !why, why, NULL);
 }
 
 /* A change in place is done, and list reports it. */
@@ -132,6 +160,8 @@ void rg_conform_update(RgConform *c, const RgConformMade *made)
 	g_autofree char *why = done ? g_strdup_printf("%s does not have the updated value", name)
 				    : g_strdup(result->message ? result->message : "unsupported");
 	rg_conform_tell(c, step, told, why, NULL);
-	if (told)
+	if (told) {
 		check_missing(c, made, name);
+		check_changing(c, made);
+	}
 }

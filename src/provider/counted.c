@@ -22,9 +22,7 @@ static Tally *tally_of(GHashTable *pools, const char *pool)
 static GHashTable *fitted_pools(const json_t *fitted)
 {
 	GHashTable *pools = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, g_free);
-	const json_t *node;
-	size_t i;
-	json_array_foreach (json_object_get(fitted, "nodes"), i, node) {
+	rg_json_foreach (node, json_object_get(fitted, "nodes")) {
 		const json_t *indexes = json_object_get(node, "indexes");
 		int64_t n = json_is_array(indexes) ? (int64_t)json_array_size(indexes) : 1;
 		Tally *tally = tally_of(pools, rg_json_str(node, "pool", ""));

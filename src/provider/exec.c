@@ -1,7 +1,8 @@
-/* host->exec: credential helpers. No shell; only the environment is inherited. Ends at its time
- * limit, at the limit of its output or on cancel, together with its children (own process group).
- * raygpu cannot see what a helper does in the cloud: calls that only read run only helpers that the
- * module marks as reading. */
+/* host->exec and exec_all: credential helpers, ssh. No shell; only the environment is inherited.
+ * Ends at its time limit, at the limit of its output or on cancel, together with its children (own
+ * session: no terminal, so that one that asks fails instead of waiting). raygpu cannot see what a
+ * helper does in the cloud: calls that only read run only helpers that the module marks as reading.
+ */
 #include "provider/internal.h"
 
 #include <errno.h>
@@ -17,16 +18,23 @@
 
 #define OUTPUT_MAX (1024 * 1024)
 #define INPUT_MAX (1024 * 1024)
-#define ERRORS_MAX 4096
+#define ERRORS_MAX (64 * 1024)
 #define ARGS_MAX 256
 #define DEFAULT_TIMEOUT_MS 60000
+#define RUNS_MAX 10000
+#define TOGETHER 32 /* programs that run at a time */
 #define SLICE_MS 50 /* how often cancellation is checked */
+#define END_MS 2    /* how often one that has closed its output is checked */
 
 typedef struct {
+	const struct rgp_exec_req *req;
 	pid_t pid;
 	int out, err; /* end of reading; -1: closed */
 	GString *output, *errors;
 	const char *why; /* NULL: no failure so far */
+	int64_t deadline_ms;
+	int status; /* as waitpid has it */
+	bool ended;
 } Helper;
 
 static void close_fd(int *fd)
@@ -52,9 +60,8 @@ static int set_up_signals(posix_spawnattr_t *attributes)
 	sigfillset(&all);
 	posix_spawnattr_setsigmask(attributes, &none);
 	posix_spawnattr_setsigdefault(attributes, &all);
-	posix_spawnattr_setpgroup(attributes, 0);
 	return posix_spawnattr_setflags(
-		attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP);
+		attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSID);
 }
 
 /* Its standard input: a file in memory, so that nobody has to feed a pipe. -1 and errno. */
@@ -103,8 +110,9 @@ static int spawn(const struct rgp_exec_req *req, int in, int out, int err, pid_t
 	return failed;
 }
 
-static bool start(const struct rgp_exec_req *req, Helper *helper)
+static void start(Helper *helper)
 {
+	const struct rgp_exec_req *req = helper->req;
 	int out[2] = {-1, -1}, err[2] = {-1, -1}, in = open_input(req->input);
 	if (in >= 0 && pipe2(out, O_CLOEXEC) == 0 && pipe2(err, O_CLOEXEC) == 0) {
 		int failed = spawn(req, in, out[1], err[1], &helper->pid);
@@ -118,7 +126,9 @@ static bool start(const struct rgp_exec_req *req, Helper *helper)
 	close_fd(&err[1]);
 	helper->out = out[0];
 	helper->err = err[0];
-	return !helper->why;
+	helper->ended = helper->why != NULL;
+	helper->deadline_ms = rg_clock_monotonic_ms() +
+			      (req->timeout_ms != 0 ? req->timeout_ms : DEFAULT_TIMEOUT_MS);
 }
 
 /* Reads what is available; closes at the end. Past the limit it continues reading but keeps
@@ -137,37 +147,66 @@ static bool drain(int *fd, GString *into, size_t cap)
 	return into->len < cap;
 }
 
-static void read_all(RgCall *call, Helper *helper, int64_t deadline_ms)
+/* Waits for output of those that run, and reads it. */
+static void read_some(Helper *helpers, size_t n)
 {
-	while (!helper->why && (helper->out >= 0 || helper->err >= 0)) {
-		struct pollfd fds[2] = {{helper->out, POLLIN, 0}, {helper->err, POLLIN, 0}};
-		poll(fds, 2, SLICE_MS);
-		if (fds[0].revents != 0 && !drain(&helper->out, helper->output, OUTPUT_MAX + 1))
-			helper->why = "it wrote more than 1 MiB";
-		if (fds[1].revents != 0)
-			drain(&helper->err, helper->errors, ERRORS_MAX);
-		if (!helper->why && rg_call_canceled(call))
-			helper->why = "canceled";
-		if (!helper->why && rg_clock_monotonic_ms() > deadline_ms)
-			helper->why = "it took too long";
+	struct pollfd fds[2 * TOGETHER];
+	int wait_ms = SLICE_MS;
+	for (size_t i = 0; i < n; i++) {
+		fds[2 * i] = (struct pollfd){helpers[i].out, POLLIN, 0};
+		fds[2 * i + 1] = (struct pollfd){helpers[i].err, POLLIN, 0};
+		if (!helpers[i].ended && helpers[i].out < 0 && helpers[i].err < 0)
+			wait_ms = END_MS;
+	}
+	poll(fds, (nfds_t)(2 * n), wait_ms);
+	for (size_t i = 0; i < n; i++) {
+		if (fds[2 * i].revents != 0 &&
+			!drain(&helpers[i].out, helpers[i].output, OUTPUT_MAX + 1))
+			helpers[i].why = "it wrote more than 1 MiB";
+		if (fds[2 * i + 1].revents != 0)
+			drain(&helpers[i].err, helpers[i].errors, ERRORS_MAX);
 	}
 }
 
-/* Its exit status; kills it if it is abandoned. */
-static int finish(RgCall *call, Helper *helper, int64_t deadline_ms)
+/* Kills it if it is abandoned, and notices its end. */
+static void check_end(RgCall *call, Helper *helper)
 {
-	int status = 0;
-	for (;;) {
-		pid_t got = waitpid(helper->pid, &status, WNOHANG);
-		if (got == helper->pid || (got < 0 && errno != EINTR))
-			return got < 0 ? -1 : status;
-		if (!helper->why && rg_call_canceled(call))
-			helper->why = "canceled";
-		if (!helper->why && rg_clock_monotonic_ms() > deadline_ms)
-			helper->why = "it took too long";
-		if (helper->why)
-			kill(-helper->pid, SIGKILL);
-		g_usleep(2000);
+	if (!helper->why && rg_call_canceled(call))
+		helper->why = "canceled";
+	if (!helper->why && rg_clock_monotonic_ms() > helper->deadline_ms)
+		helper->why = "it took too long";
+	if (helper->why) {
+		kill(-helper->pid, SIGKILL);
+		close_fd(&helper->out);
+		close_fd(&helper->err);
+	}
+	if (helper->out >= 0 || helper->err >= 0)
+		return;
+	pid_t got = waitpid(helper->pid, &helper->status, WNOHANG);
+	if (got == 0 || (got < 0 && errno == EINTR))
+		return;
+	helper->status = got < 0 ? -1 : helper->status;
+	helper->ended = true;
+}
+
+/* At most TOGETHER. */
+static void run_together(RgCall *call, Helper *helpers, size_t n)
+{
+	size_t left = n;
+	for (size_t i = 0; i < n; i++)
+		start(&helpers[i]);
+	while (left > 0) {
+		read_some(helpers, n);
+		left = 0;
+		for (size_t i = 0; i < n; i++) {
+			if (!helpers[i].ended)
+				check_end(call, &helpers[i]);
+			left += !helpers[i].ended;
+		}
+	}
+	for (size_t i = 0; i < n; i++) {
+		close_fd(&helpers[i].out);
+		close_fd(&helpers[i].err);
 	}
 }
 
@@ -191,29 +230,88 @@ static void explain(RgCall *call, const char *const *argv, const Helper *helper,
 	rg_diag_cloud(diag, rg_call_provider(call), NULL, NULL);
 }
 
-static rgp_status exec_run(RgCall *call, const struct rgp_exec_req *req, struct rgp_bytes *output)
+static Helper *helpers_new(const struct rgp_exec_req *const *reqs, size_t n)
 {
-	g_autoptr(GString) text = g_string_new(NULL);
-	g_autoptr(GString) errors = g_string_new(NULL);
-	Helper helper = {.out = -1, .err = -1, .output = text, .errors = errors};
-	int64_t deadline_ms = rg_clock_monotonic_ms() +
-			      (req->timeout_ms != 0 ? req->timeout_ms : DEFAULT_TIMEOUT_MS);
-	int status = 0;
-	if (start(req, &helper)) {
-		read_all(call, &helper, deadline_ms);
-		if (helper.why)
-			kill(-helper.pid, SIGKILL);
-		status = finish(call, &helper, deadline_ms);
+	Helper *helpers = g_new0(Helper, n);
+	for (size_t i = 0; i < n; i++)
+		helpers[i] = (Helper){.req = reqs[i],
+			.out = -1,
+			.err = -1,
+			.output = g_string_new(NULL),
+			.errors = g_string_new(NULL)};
+	return helpers;
+}
+
+/* What it wrote, lent to the module. */
+static struct rgp_bytes lend(RgCall *call, GString **text)
+{
+	size_t len = (*text)->len;
+	return (struct rgp_bytes){
+		rg_call_keep(call, g_string_free(g_steal_pointer(text), FALSE)), len};
+}
+
+static void helpers_free(Helper *helpers, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		if (helpers[i].output)
+			g_string_free(helpers[i].output, TRUE);
+		if (helpers[i].errors)
+			g_string_free(helpers[i].errors, TRUE);
 	}
-	close_fd(&helper.out);
-	close_fd(&helper.err);
-	if (helper.why || status != 0) {
-		explain(call, req->argv, &helper, status);
-		return rg_call_canceled(call) ? RGP_CANCELED : RGP_FAIL;
+	g_free(helpers);
+}
+
+static rgp_status exec_one(RgCall *call, const struct rgp_exec_req *req, struct rgp_bytes *output)
+{
+	Helper *helper = helpers_new(&req, 1);
+	run_together(call, helper, 1);
+	bool ok = !helper->why && helper->status == 0;
+	if (ok)
+		*output = lend(call, &helper->output);
+	else
+		explain(call, req->argv, helper, helper->status);
+	helpers_free(helper, 1);
+	return ok ? RGP_OK : rg_call_canceled(call) ? RGP_CANCELED : RGP_FAIL;
+}
+
+static rgp_status report(RgCall *call, Helper *helper, struct rgp_exec_resp *resp)
+{
+	resp->status = -1;
+	if (helper->why) {
+		explain(call, helper->req->argv, helper, helper->status);
+	} else {
+		resp->status = WIFSIGNALED(helper->status) ? 128 + WTERMSIG(helper->status)
+							   : WEXITSTATUS(helper->status);
+		resp->output = lend(call, &helper->output);
 	}
-	output->len = text->len;
-	output->data = rg_call_keep(call, g_string_free(g_steal_pointer(&text), FALSE));
-	return RGP_OK;
+	resp->errors = lend(call, &helper->errors);
+	return helper->why ? RGP_FAIL : RGP_OK;
+}
+
+/* At most TOGETHER; the status of the first that did not end. */
+static rgp_status exec_some(RgCall *call, const struct rgp_exec_req *const *reqs, size_t n,
+	struct rgp_exec_resp *const *resps)
+{
+	rgp_status status = RGP_OK;
+	Helper *helpers = helpers_new(reqs, n);
+	run_together(call, helpers, n);
+	for (size_t i = 0; i < n; i++) {
+		rgp_status one = report(call, &helpers[i], resps[i]);
+		status = status == RGP_OK ? one : status;
+	}
+	helpers_free(helpers, n);
+	return status;
+}
+
+static rgp_status exec_many(RgCall *call, const struct rgp_exec_req *const *reqs, size_t n,
+	struct rgp_exec_resp *const *resps)
+{
+	rgp_status status = RGP_OK;
+	for (size_t at = 0; at < n; at += TOGETHER) {
+		rgp_status some = exec_some(call, reqs + at, MIN(n - at, TOGETHER), resps + at);
+		status = status == RGP_OK ? some : status;
+	}
+	return status != RGP_OK && rg_call_canceled(call) ? RGP_CANCELED : status;
 }
 
 /* Whether this call may run it. */
@@ -242,11 +340,30 @@ static bool is_allowed(RgCall *call, const struct rgp_exec_req *req)
 	return false;
 }
 
+static bool is_complete(const struct rgp_exec_req *req)
+{
+	return req && RGP_HAS(req, timeout_ms) && req->argv && req->argv[0];
+}
+
 rgp_status rg_provider_exec(
 	struct rgp_call *handle, const struct rgp_exec_req *req, struct rgp_bytes *output)
 {
 	RgCall *call = rg_call_enter(handle);
-	if (!call || !req || !output || !RGP_HAS(req, timeout_ms) || !req->argv || !req->argv[0])
+	if (!call || !output || !is_complete(req))
 		return RGP_FAIL;
-	return is_allowed(call, req) ? exec_run(call, req, output) : RGP_FAIL;
+	return is_allowed(call, req) ? exec_one(call, req, output) : RGP_FAIL;
+}
+
+rgp_status rg_provider_exec_all(struct rgp_call *handle, const struct rgp_exec_req *const *reqs,
+	size_t n, struct rgp_exec_resp *const *resps)
+{
+	RgCall *call = rg_call_enter(handle);
+	if (!call || n > RUNS_MAX || (n > 0 && (!reqs || !resps)))
+		return RGP_FAIL;
+	for (size_t i = 0; i < n; i++) {
+		if (!is_complete(reqs[i]) || !resps[i] || !RGP_HAS(resps[i], errors) ||
+			!is_allowed(call, reqs[i]))
+			return RGP_FAIL;
+	}
+	return exec_many(call, reqs, n, resps);
 }

@@ -1,22 +1,12 @@
-/* Search order: each directory in turn for NAME.so, then the linked-in modules. The first file of a
+/* Search order: each directory in turn for NAME.so, then raygpu's own modules. The first file of a
  * name decides, even if it is refused: the user who put it there must know. Data files are in
- * DIR/NAME/, where DIR is the directory of NAME.so (`DIR/NAME/schema.json`); those of a linked-in
- * module are embedded. The two are never mixed. */
+ * DIR/NAME/, where DIR is the directory of NAME.so (`DIR/NAME/schema.json`); those of raygpu's
+ * own are embedded. The two are never mixed. */
 #include "provider/internal.h"
 
 #include <string.h>
 #include <sys/stat.h>
 #include "base/caps.h"
-
-#define NAME_MAX_LEN 32
-
-bool rg_provider_module_name_is_valid(const char *name)
-{
-	if (!name || !g_ascii_islower(name[0]))
-		return false;
-	size_t len = strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789_");
-	return name[len] == '\0' && len <= NAME_MAX_LEN;
-}
 
 bool rg_provider_module_dir_is_usable(const char *dir, char **why)
 {
@@ -54,6 +44,11 @@ static const char *find_dir(const RgProviderHost *host, const char *name, GStrin
 	return NULL;
 }
 
+bool rg_builtin_has_code(const RgBuiltinProvider *builtin)
+{
+	return builtin && (builtin->entry || builtin->file);
+}
+
 static const RgBuiltinProvider *find_builtin(const RgProviderHost *host, const char *name)
 {
 	for (const RgBuiltinProvider *b = host->builtins; b && b->name; b++) {
@@ -80,7 +75,7 @@ static void report_missing(
 {
 	g_autoptr(GPtrArray) names = g_ptr_array_new_with_free_func(g_free);
 	for (const RgBuiltinProvider *b = host->builtins; b && b->name; b++) {
-		if (b->entry)
+		if (rg_builtin_has_code(b))
 			g_ptr_array_add(names, g_strdup(b->name));
 	}
 	for (size_t i = 0; host->directories && host->directories[i]; i++)
@@ -123,7 +118,7 @@ RgModule *rg_provider_module_find(RgProviderHost *host, const char *name, RgDiag
 	bool valid = rg_provider_module_name_is_valid(name);
 	const char *dir = valid ? find_dir(host, name, searched) : NULL;
 	const RgBuiltinProvider *builtin = valid && !dir ? find_builtin(host, name) : NULL;
-	if (!dir && (!builtin || !builtin->entry)) {
+	if (!dir && !rg_builtin_has_code(builtin)) {
 		g_strchomp(searched->str);
 		report_missing(host, name ? name : "", searched->str, diags);
 		return NULL;
@@ -170,10 +165,9 @@ const char *rg_provider_module_data(
 	const char *dir = find_dir(host, name, NULL);
 	if (!dir) {
 		const RgBuiltinProvider *builtin = find_builtin(host, name);
-		const struct rg_embedded *row = builtin ? builtin->data : NULL;
-		while (row && row->name && !g_str_equal(row->name, file))
-			row++;
-		if (!row || !row->name)
+		const struct rg_embedded *row =
+			builtin && builtin->data ? rg_embedded_find(builtin->data, file) : NULL;
+		if (!row)
 			return NULL;
 		*len = row->len;
 		return row->data;

@@ -27,6 +27,16 @@ static RgDiag *add_diag(RgCall *call, int32_t severity, const char *code, const 
 	return rg_diags_error(call->diags, code, "%s", summary);
 }
 
+static const char *code_of(const struct rgp_diag *told)
+{
+	bool known = told->class_ > RGP_CLASS_OK && told->class_ <= RGP_CLASS_CANCELED;
+	if (told->class_ == RGP_CLASS_OK && told->severity == 1)
+		return "provider.warning";
+	if (told->class_ == RGP_CLASS_OK && told->severity == 2)
+		return "provider.note";
+	return rg_class_code(known ? (RgClass)told->class_ : RG_CLASS_UNKNOWN);
+}
+
 static void host_diag(struct rgp_call *handle, const struct rgp_diag *told)
 {
 	RgCall *call = rg_call_enter(handle);
@@ -38,8 +48,6 @@ static void host_diag(struct rgp_call *handle, const struct rgp_diag *told)
 	}
 	if (call->diag_count++ >= DIAGS_MAX)
 		return;
-	bool known = told->class_ > RGP_CLASS_OK && told->class_ <= RGP_CLASS_CANCELED;
-	RgClass class_ = known ? (RgClass)told->class_ : RG_CLASS_UNKNOWN;
 	g_autofree char *summary = rg_text_clean(told->summary);
 	g_autofree char *detail = rg_text_clean(told->detail);
 	g_autofree char *hint = rg_text_clean(told->hint);
@@ -50,10 +58,8 @@ static void host_diag(struct rgp_call *handle, const struct rgp_diag *told)
 	bool empty = !summary || *summary == '\0';
 	if (!empty)
 		g_strdelimit(summary, "\n", ' ');
-	bool is_note = told->severity == 2 && told->class_ == RGP_CLASS_OK;
-	RgDiag *diag =
-		add_diag(call, told->severity, is_note ? "provider.note" : rg_class_code(class_),
-			empty ? "the module gave no reason" : summary);
+	RgDiag *diag = add_diag(
+		call, told->severity, code_of(told), empty ? "the module gave no reason" : summary);
 	if (detail)
 		rg_diag_detail(diag, "%s", detail);
 	if (hint)
@@ -118,7 +124,8 @@ static rgp_status host_result(struct rgp_call *handle, const char *slot, struct 
 	json_auto_t *value = parse_result(call, name, bytes);
 	if ((call->flags & RG_CALL_PAGES) == 0)
 		rg_call_has_news(call); /* for pages, only if not empty */
-	if (value)
+	/* The id of an item must not be lost, whatever else is wrong with it. */
+	if (value && (rg_result_fits(call, name, value) || g_str_equal(name, "item")))
 		call->slot(call, name, value);
 	return call->bad_count == bad ? RGP_OK : RGP_FAIL;
 }
@@ -144,6 +151,10 @@ static rgp_status host_sleep(struct rgp_call *handle, uint32_t ms)
 	RgCall *call = rg_call_enter(handle);
 	if (!call)
 		return RGP_FAIL;
+	/* A change may take longer than a list may: what is asked after a pause is how far it is.
+	 */
+	if ((call->flags & RG_CALL_CHANGES) != 0)
+		rg_call_has_news(call);
 	return rg_call_sleep(call, ms) ? RGP_OK : RGP_CANCELED;
 }
 
@@ -256,4 +267,5 @@ const struct rgp_host rg_provider_services = {
 	.now = host_now,
 	.http_all = rg_provider_http_all,
 	.write_file = host_write_file,
+	.exec_all = rg_provider_exec_all,
 };

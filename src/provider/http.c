@@ -8,9 +8,11 @@
 
 #define HEADERS_MAX 100
 #define TOGETHER_MAX 64 /* requests per http_all */
-/* A server whose list never ends: this many answers without anything new, or this much time. A
- * filter that matches little in a huge account also produces empty pages. */
-#define BARREN_MAX 200
+/* A server whose list never ends: this many answers without anything new, this many of them to
+ * requests that were sent before, or this much time. A filter that matches little in a huge account
+ * also produces empty pages, each with another token. */
+#define BARREN_MAX 5000
+#define REPEATS_MAX 200
 #define BARREN_MAX_MS (10 * 60 * 1000)
 
 /* One request in flight. It may run on its own thread: everything else belongs to the call. */
@@ -155,7 +157,19 @@ static void fill_reply(Exchange *exchange)
 
 void rg_call_has_news(RgCall *call)
 {
-	call->barren = 0;
+	call->barren = call->repeats = 0;
+	g_clear_pointer(&call->asked, g_hash_table_unref);
+}
+
+static bool was_asked(RgCall *call, const struct rgp_http_req *req)
+{
+	g_autoptr(GChecksum) sum = g_checksum_new(G_CHECKSUM_SHA256);
+	g_checksum_update(sum, (const guchar *)req->url, (gssize)strlen(req->url));
+	if (req->body.len)
+		g_checksum_update(sum, (const guchar *)req->body.data, (gssize)req->body.len);
+	if (!call->asked)
+		call->asked = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
+	return !g_hash_table_add(call->asked, g_strdup(g_checksum_get_string(sum)));
 }
 
 static bool goes_on_for_ever(RgCall *call, const Exchange *exchange)
@@ -166,7 +180,9 @@ static bool goes_on_for_ever(RgCall *call, const Exchange *exchange)
 		return false;
 	if (call->barren++ == 0)
 		call->barren_ms = now_ms;
-	if (call->barren <= BARREN_MAX && now_ms - call->barren_ms <= BARREN_MAX_MS)
+	call->repeats += was_asked(call, exchange->req);
+	if (call->barren <= BARREN_MAX && call->repeats <= REPEATS_MAX &&
+		now_ms - call->barren_ms <= BARREN_MAX_MS)
 		return false;
 	RgDiag *diag = rg_diags_error(call->reasons, "http.bad-reply",
 		"the answers to %s never end: %u in a row contained nothing new", call->verb,
@@ -236,7 +252,8 @@ static RgClass class_of(const Exchange *exchange)
 /* Stores the result of one in the module's answer and in the call. */
 static rgp_status finish_exchange(RgCall *call, Exchange *exchange)
 {
-	rg_diags_take_all(call->reasons, exchange->reasons);
+	if (exchange->answered || !(exchange->req->flags & RGP_HTTP_PROBE))
+		rg_diags_take_all(call->reasons, exchange->reasons);
 	if (!exchange->answered) {
 		bool canceled = rg_call_canceled(call);
 		call->last = canceled ? RG_CLASS_CANCELED : RG_CLASS_TRANSIENT;

@@ -17,7 +17,7 @@ void rg_refusal_clear(RgRefusal *refusal);
 /* Sets reason (`format`) and remedy once; returns false, so that a check can return it. */
 bool rg_refuse(RgRefusal *refusal, const char *remedy, const char *format, ...) G_GNUC_PRINTF(3, 4);
 
-/* One provider by name: the first file of that name in the directories, or the linked-in one. */
+/* One provider by name: the first file of that name in the directories, or the built-in one. */
 typedef struct {
 	char *name;
 	char *file;			  /* NULL: built in */
@@ -39,19 +39,21 @@ struct RgProviderHost {
 	GHashTable *modules;  /* name -> RgModule* */
 	GHashTable *files;    /* path -> GBytes* */
 	pthread_mutex_t handles_lock;
-	GPtrArray *handles; /* struct rgp_call*: never reused, so that a stale one is recognized */
+	RgJsonSchema *calls; /* schemas/calls.schema.json, once it is needed */
+	GPtrArray *handles;  /* struct rgp_call*: never reused, so that a stale one is recognized */
 };
 
 struct RgProvider {
 	RgProviderHost *host;
 	RgModule *module;
 	RgHttp *http; /* NULL: no network */
+	unsigned loopback_backoff_ms, loopback_wait_s;
 	struct rgp_inst *inst;
 	pthread_mutex_t turn; /* held during a call unless the module sets RGP_PARALLEL */
 };
 
 /* find.c */
-bool rg_provider_module_name_is_valid(const char *name);
+bool rg_builtin_has_code(const RgBuiltinProvider *builtin); /* NULL has none */
 /* NULL and the reason (what was searched, and where) if there is none. */
 RgModule *rg_provider_module_find(RgProviderHost *host, const char *name, RgDiags *diags);
 /* True if modules may be loaded from the directory; else `why` (g_free) unless it does not
@@ -62,8 +64,12 @@ void rg_provider_module_free(RgModule *module);
 const char *rg_provider_module_data(
 	RgProviderHost *host, const char *name, const char *file, size_t *len);
 
-/* load.c: sets table or refusal, once. */
+/* load.c */
+bool rg_provider_module_name_is_valid(const char *name);
+/* Sets table or refusal, once. */
 bool rg_provider_module_load(RgModule *module);
+/* The name of the module that this thread is loading; NULL: none. */
+const char *rg_provider_module_loading(void);
 
 /* provider.c: loads and checks once; false if refused. Requires the host's lock. */
 bool rg_provider_module_make_ready(RgProviderHost *host, RgModule *module);
@@ -74,10 +80,14 @@ RgSchema *rg_provider_module_check_schema(
 	const char *name, const char *where, json_t *document, RgRefusal *why);
 bool rg_provider_module_check_config(
 	const char *name, const RgSchema *schema, const json_t *config, RgDiags *diags);
+/* Of a pool, whose `provider` is at `origin` in the spec. */
+bool rg_provider_module_check_pool(const char *name, const RgSchema *schema, const char *origin,
+	const json_t *settings, RgDiags *diags);
 
 typedef struct RgCall RgCall;
-/* Gets each result of a running call, already parsed; it may change `value` but needs a reference
- * to keep it. Reports faults through rg_call_bad. */
+/* Gets each result of a running call, as schemas/calls.schema.json has it; it may change `value`
+ * but needs a reference to keep it. Reports other faults through rg_call_bad. Only an "item" comes
+ * also if parts of it are wrong. */
 typedef void (*RgSlotFn)(RgCall *call, const char *slot, json_t *value);
 
 /* What a call may use of the host. */
@@ -99,7 +109,7 @@ struct RgCall {
 	const char *verb;
 	unsigned flags;
 	RgSlotFn slot;
-	const char *result;	  /* the only one, for rg_call_take_one */
+	json_t *given;		  /* set of the results that come once, and have */
 	struct rgp_bytes content; /* for args->content */
 	GBytes **answer; /* gets the result "content", which is not JSON; NULL: there is none */
 	void *data;
@@ -110,6 +120,8 @@ struct RgCall {
 	GPtrArray *exchanges; /* the newest requests and their answers: http.c */
 	size_t result_bytes;
 	unsigned barren;   /* consecutive answers with nothing new: http.c */
+	unsigned repeats;  /* of these, answers to requests that were sent before */
+	GHashTable *asked; /* digests of the requests of these; NULL: none */
 	int64_t barren_ms; /* since when */
 	unsigned bad_count, diag_count, errors;
 	RgClass last;			   /* how the newest request ended */
@@ -132,22 +144,31 @@ void rg_call_clear(RgCall *call);
  * it afterwards. */
 bool rg_call_make(
 	RgCall *call, RgProvider *provider, const char *verb, const json_t *input, RgDiags *diags);
-/* The module broke a rule: provider.bad-result, and the call fails as a whole. */
-void rg_call_bad(RgCall *call, const char *format, ...) G_GNUC_PRINTF(2, 3);
 /* The running call of a handle, or NULL if it may not be used (here, now). */
 RgCall *rg_call_enter(struct rgp_call *handle);
 /* Keeps memory until the call returns; returns it. */
 void *rg_call_keep(RgCall *call, void *memory);
-/* The answers contained something new, so the list is not an endless one. */
+/* The answers contained something new, or the module waits for a change: it is not an endless
+ * list. */
 void rg_call_has_news(RgCall *call);
 /* The newest request of the call got no answer or was refused (401, 403). */
 bool rg_call_was_refused(const RgCall *call);
-/* A handler for calls that return one result, or none: stores it (json_t **data), refuses
- * others. */
+/* A handler for calls that return one result, or none: stores it (json_t **data). */
 void rg_call_take_one(RgCall *call, const char *slot, json_t *value);
+/* results.c */
+const char *rg_call_provider(const RgCall *call);
+/* The module broke a rule: provider.bad-result, and the call fails as a whole. */
+void rg_call_bad(RgCall *call, const char *format, ...) G_GNUC_PRINTF(2, 3);
+/* What follows: against schemas/calls.schema.json. */
+/* False after rg_call_bad: not a result of the call, one too many, or not of its form. */
+bool rg_result_fits(RgCall *call, const char *slot, const json_t *value);
+/* rg_call_bad for each result that the call must have returned and has not. */
+void rg_results_are_all(RgCall *call);
+/* Ends the program if raygpu itself breaks the contract, and RAYGPU_CHECK_CALLS is set: in tests.
+ */
+void rg_call_check_input(const RgCall *call, const json_t *input);
 /* counted.c: false with rg_call_bad if lowered resources do not stand for the fitted nodes. */
 bool rg_lowered_nodes_are_counted(RgCall *call, const RgResourceSet *set, const json_t *fitted);
-const char *rg_call_provider(const RgCall *call);
 /* Not empty, not huge, no control characters. NULL is not sound. */
 bool rg_provider_id_is_sound(const char *id);
 bool rg_call_canceled(RgCall *call);
@@ -161,6 +182,8 @@ rgp_status rg_provider_http_all(struct rgp_call *handle, const struct rgp_http_r
 	size_t n, struct rgp_http_resp *const *resps);
 rgp_status rg_provider_exec(
 	struct rgp_call *handle, const struct rgp_exec_req *req, struct rgp_bytes *output);
+rgp_status rg_provider_exec_all(struct rgp_call *handle, const struct rgp_exec_req *const *reqs,
+	size_t n, struct rgp_exec_resp *const *resps);
 
 /* class.c */
 RgClass rg_class_find(const char *name, bool *known);

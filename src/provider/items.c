@@ -6,7 +6,6 @@
 #include "base/caps.h"
 
 #define ID_MAX 1024
-#define OPERATION_MAX 4096
 
 typedef struct {
 	const char *verb;
@@ -16,16 +15,15 @@ typedef struct {
 	GHashTable *ids;   /* done in this call */
 } Items;
 
-/* Which outcomes the items of a verb may have. */
 static const struct {
 	const char *name;
 	RgOutcome outcome;
-	const char *only; /* verb; NULL = every */
 } outcomes[] = {
-	{"done", RG_OUTCOME_DONE, NULL},
-	{"failed", RG_OUTCOME_FAILED, NULL},
-	{"pending", RG_OUTCOME_PENDING, NULL},
-	{"unsupported", RG_OUTCOME_UNSUPPORTED, "update"},
+	{"done", RG_OUTCOME_DONE},
+	{"failed", RG_OUTCOME_FAILED},
+	{"pending", RG_OUTCOME_PENDING},
+	{"queued", RG_OUTCOME_PENDING},
+	{"unsupported", RG_OUTCOME_UNSUPPORTED},
 };
 
 static void item_free(gpointer data)
@@ -55,11 +53,12 @@ static bool may_be_pending(const Items *items)
 static bool find_outcome(const Items *items, const char *name, RgOutcome *outcome)
 {
 	for (size_t i = 0; name && i < G_N_ELEMENTS(outcomes); i++) {
-		const char *only = outcomes[i].only;
 		*outcome = outcomes[i].outcome;
 		if (g_str_equal(outcomes[i].name, name))
-			return (!only || g_str_equal(only, items->verb)) &&
-			       (*outcome != RG_OUTCOME_PENDING || may_be_pending(items));
+			return *outcome == RG_OUTCOME_PENDING
+				       ? may_be_pending(items)
+				       : *outcome != RG_OUTCOME_UNSUPPORTED ||
+						 g_str_equal(items->verb, "update");
 	}
 	return false;
 }
@@ -85,11 +84,8 @@ static void read_failure(RgCall *call, const Items *items, const json_t *item, R
 	bool known;
 	const char *class_ = json_string_value(json_object_get(item, "class"));
 	result->class_ = rg_class_find(class_, &known);
-	if (!known || result->class_ == RG_CLASS_OK) {
-		g_autofree char *name = rg_text_clean(class_ ? class_ : "(none)");
-		rg_call_bad(call, "\"%s\" of %s is not a failure class", name, result->address);
+	if (result->class_ == RG_CLASS_OK)
 		result->class_ = RG_CLASS_UNKNOWN;
-	}
 	/* An unknown word proves nothing, and an item of a create with an id was created. */
 	result->definite = known && rg_json_bool(item, "definite", false);
 	if (result->definite && result->id && g_str_equal(items->verb, "create")) {
@@ -106,9 +102,11 @@ static void read_failure(RgCall *call, const Items *items, const json_t *item, R
 static void read_id(RgCall *call, const Items *items, const json_t *item, RgItemResult *result)
 {
 	const char *id = json_string_value(json_object_get(item, "id"));
-	if (json_object_get(item, "id") && !rg_provider_id_is_sound(id))
-		rg_call_bad(call, "the id of %s is not valid", result->address);
-	else if (id && g_hash_table_contains(items->ids, id))
+	if (!id || !*id)
+		return;
+	if (!rg_provider_id_is_sound(id))
+		rg_call_bad(call, "the id of %s has control characters", result->address);
+	else if (g_hash_table_contains(items->ids, id))
 		rg_call_bad(
 			call, "the id of %s was also returned for another item", result->address);
 	else
@@ -122,44 +120,27 @@ static void read_attributes(
 	RgCall *call, const Items *items, const json_t *item, RgItemResult *result)
 {
 	json_t *attributes = json_object_get(item, "attributes");
-	if (!attributes || json_is_null(attributes))
+	if (!json_is_object(attributes))
 		return;
-	if (!json_is_object(attributes)) {
-		rg_call_bad(call, "\"attributes\" of %s is not an object", result->address);
-		return;
-	}
 	rg_attributes_verify(call, items->kind, attributes, result->address);
 	result->attributes = json_incref(attributes);
-}
-
-static void read_operation(RgCall *call, const json_t *item, RgItemResult *result)
-{
-	const json_t *operation = json_object_get(item, "operation");
-	const char *text = json_string_value(operation);
-	if (text && *text && strlen(text) <= OPERATION_MAX)
-		result->operation = g_strdup(text);
-	else if (operation && !json_is_null(operation))
-		rg_call_bad(call, "the operation of %s is not a string of at most %d bytes",
-			result->address, OPERATION_MAX);
 }
 
 /* What the cloud did not take over: names that update accepts, each once. */
 static void read_changed(RgCall *call, const Items *items, const json_t *item, RgItemResult *result)
 {
-	const json_t *changed = json_object_get(item, "changed"), *name;
+	const json_t *changed = json_object_get(item, "changed");
 	g_autoptr(GHashTable) seen = g_hash_table_new(g_str_hash, g_str_equal);
-	size_t i;
-	if (changed && !json_is_array(changed))
-		rg_call_bad(call, "\"changed\" of %s is not a list", result->address);
-	json_array_foreach (changed, i, name) {
+	rg_json_foreach (name, changed) {
 		const char *text = json_string_value(name);
 		const RgAttribute *attribute = text ? rg_kind_attribute(items->kind, text) : NULL;
-		if (!attribute || attribute->computed || attribute->force_new ||
-			!g_hash_table_add(seen, (char *)(uintptr_t)text)) {
-			g_autofree char *shown = rg_text_clean(text ? text : "(no name)");
+		if (!text || !g_hash_table_add(seen, (char *)(uintptr_t)text))
+			continue;
+		if (!attribute || attribute->computed || attribute->force_new) {
+			g_autofree char *shown = rg_text_clean(text);
 			rg_call_bad(call,
 				"\"%s\" in \"changed\" of %s is not an attribute of %s that can be "
-				"changed in place, or is there twice",
+				"changed in place",
 				shown, result->address, items->kind->name);
 			continue;
 		}
@@ -169,14 +150,18 @@ static void read_changed(RgCall *call, const Items *items, const json_t *item, R
 	}
 }
 
+/* The module returns only those of which there is something to say. */
+static bool tells_exceptions(const Items *items)
+{
+	return g_str_equal(items->verb, "health") || g_str_equal(items->verb, "changing");
+}
+
 /* Only the end of it is of interest: what was printed last. */
-static void read_text(RgCall *call, const json_t *item, RgItemResult *result)
+static void read_text(const json_t *item, RgItemResult *result)
 {
 	const char *text = json_string_value(json_object_get(item, "text"));
-	if (!text) {
-		rg_call_bad(call, "%s has no text", result->address);
+	if (!text)
 		return;
-	}
 	size_t len = strlen(text), skipped = len > RG_CAP_CONSOLE ? len - RG_CAP_CONSOLE : 0;
 	while (skipped && (text[skipped] & 0xc0) == 0x80)
 		skipped++; /* not the middle of a character */
@@ -189,14 +174,15 @@ static void read_item(RgCall *call, const Items *items, const json_t *item, RgIt
 	const char *outcome = json_string_value(json_object_get(item, "outcome"));
 	read_id(call, items, item, result);
 	read_attributes(call, items, item, result);
-	read_operation(call, item, result);
+	const char *operation = rg_json_str(item, "operation", "");
+	result->operation = *operation ? g_strdup(operation) : NULL;
+	result->queued = g_strcmp0(outcome, "queued") == 0;
+	if (result->queued && g_str_equal(items->verb, "create"))
+		outcome = "done"; /* ready finds out the rest */
 	if (!find_outcome(items, outcome, &result->outcome)) {
 		if (result->outcome == RG_OUTCOME_PENDING && !g_str_equal(items->verb, "create"))
 			rg_call_bad(call, "%s is pending, but %s has no %s_timeout_s",
 				result->address, items->kind->name, items->verb);
-		else
-			rg_call_bad(call, "%s has no outcome that %s supports", result->address,
-				items->verb);
 		result->outcome = RG_OUTCOME_FAILED;
 		result->class_ = RG_CLASS_UNKNOWN;
 		return;
@@ -205,17 +191,16 @@ static void read_item(RgCall *call, const Items *items, const json_t *item, RgIt
 		read_failure(call, items, item, result);
 		return;
 	}
-	if (result->outcome == RG_OUTCOME_PENDING) {
+	if (result->outcome == RG_OUTCOME_PENDING || result->queued) {
 		result->message = dup_text(item, "message");
 		result->code = dup_text(item, "code");
 	}
 	result->class_ = RG_CLASS_OK;
 	if (g_str_equal(items->verb, "ready") && result->outcome == RG_OUTCOME_DONE)
 		read_changed(call, items, item, result);
-	if (g_str_equal(items->verb, "console") || g_str_equal(items->verb, "health"))
-		read_text(call, item, result);
+	if (g_str_equal(items->verb, "console") || tells_exceptions(items))
+		read_text(item, result);
 	if (g_str_equal(items->verb, "create") && !result->id) {
-		rg_call_bad(call, "%s is done but has no id", result->address);
 		result->outcome = RG_OUTCOME_FAILED;
 		result->class_ = RG_CLASS_UNKNOWN;
 	}
@@ -226,9 +211,7 @@ static void take_item(RgCall *call, const char *slot, json_t *value)
 	const Items *items = call->data;
 	const char *address = json_string_value(json_object_get(value, "address"));
 	RgItemResult *result = address ? g_hash_table_lookup(items->asked, address) : NULL;
-	if (!g_str_equal(slot, "item")) {
-		rg_call_bad(call, "\"%s\" is not a result of it", slot);
-	} else if (!result) {
+	if (!result) {
 		g_autofree char *name = rg_text_clean(address ? address : "no address");
 		rg_call_bad(call, "an item for \"%s\", which was not requested", name);
 	} else if (!g_hash_table_add(items->given, result->address)) {
@@ -241,9 +224,7 @@ static void take_item(RgCall *call, const char *slot, json_t *value)
 static GPtrArray *new_results(const json_t *input, GHashTable *asked)
 {
 	GPtrArray *results = g_ptr_array_new_with_free_func(item_free);
-	size_t i;
-	json_t *item;
-	json_array_foreach (json_object_get(input, "items"), i, item) {
+	rg_json_foreach (item, json_object_get(input, "items")) {
 		RgItemResult *result = g_new0(RgItemResult, 1);
 		result->address = g_strdup(rg_json_str(item, "address", ""));
 		result->outcome = RG_OUTCOME_FAILED;
@@ -291,8 +272,7 @@ static void doubt_removals(RgCall *call, GPtrArray *results)
 {
 	if (!rg_call_was_refused(call))
 		return;
-	for (guint i = 0; i < results->len; i++) {
-		RgItemResult *result = g_ptr_array_index(results, i);
+	rg_ptr_foreach (RgItemResult, result, results) {
 		if (result->outcome != RG_OUTCOME_DONE)
 			continue;
 		rg_call_bad(call,
@@ -311,7 +291,9 @@ static void call_module(
 	/* if the module lacks the call, there is nothing to wait for, or no change can be made in
 	 * place */
 	bool lacks = call.status == RGP_UNSUPPORTED;
-	bool well = ok && g_str_equal(items->verb, "health");
+	bool well = ok && tells_exceptions(items);
+	if (g_str_equal(items->verb, "changing"))
+		well = well && !rg_call_was_refused(&call);
 	RgOutcome missing = lacks && g_str_equal(items->verb, "ready")	  ? RG_OUTCOME_DONE
 			    : well					  ? RG_OUTCOME_DONE
 			    : lacks && g_str_equal(items->verb, "update") ? RG_OUTCOME_UNSUPPORTED
@@ -327,8 +309,7 @@ static void call_module(
 
 static void fail_all(GPtrArray *results, RgClass class_, const char *message)
 {
-	for (guint i = 0; i < results->len; i++) {
-		RgItemResult *result = g_ptr_array_index(results, i);
+	rg_ptr_foreach (RgItemResult, result, results) {
 		result->class_ = class_;
 		result->message = g_strdup(message);
 	}
@@ -387,4 +368,9 @@ GPtrArray *rg_provider_console(RgProvider *provider, const json_t *input, RgDiag
 GPtrArray *rg_provider_health(RgProvider *provider, const json_t *input, RgDiags *diags)
 {
 	return items_run(provider, "health", input, diags);
+}
+
+GPtrArray *rg_provider_changing(RgProvider *provider, const json_t *input, RgDiags *diags)
+{
+	return items_run(provider, "changing", input, diags);
 }

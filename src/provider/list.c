@@ -1,4 +1,4 @@
-/* `raygpu providers list`: a row for every file of the directories and every linked-in module: ok,
+/* `raygpu providers list`: a row for every file of the directories and every built-in module: ok,
  * refused (and why), or hidden by another of its name. None of this is an error of the command. */
 #include "provider/internal.h"
 
@@ -32,8 +32,8 @@ static void add_module(RgProviderHost *host, RgModule *module, json_t *rows)
 	add_row(rows, module->name, version, module->file, &module->refusal);
 }
 
-/* A file or linked-in module with a name that was found before: it is correct, but not used. An
- * installation with modules as files hides its own linked-in ones. */
+/* A file or built-in module with a name that was found before: it is correct, but not used. An
+ * installation with modules as files hides its own built-in ones. */
 static void add_hidden(json_t *rows, const RgModule *first, const char *name, const char *file)
 {
 	RgRefusal refusal = {0};
@@ -89,7 +89,7 @@ static void add_dir(RgProviderHost *host, const char *path, json_t *rows)
 
 static void add_builtin(RgProviderHost *host, const RgBuiltinProvider *builtin, json_t *rows)
 {
-	if (!builtin->entry)
+	if (!rg_builtin_has_code(builtin))
 		return;
 	g_autoptr(RgDiags) unread = rg_diags_new();
 	RgModule *module = rg_provider_module_find(host, builtin->name, unread);

@@ -5,11 +5,24 @@
 #include <dlfcn.h>
 #include <string.h>
 #include <sys/stat.h>
+#include "base/module.h"
 
 /* Majors tried if ours is missing, to distinguish "too new" from "not a provider". */
 #define NEIGHBOUR_MAX 9
+#define ENTRY_SYMBOL "raygpu_provider_v1"
+#define NAME_MAX_LEN 32
 
 typedef const struct rgp_provider *(*EntryFn)(void);
+
+static _Thread_local const char *loading; /* its constructors or entry function run */
+
+bool rg_provider_module_name_is_valid(const char *name)
+{
+	if (!name || !g_ascii_islower(name[0]))
+		return false;
+	size_t len = strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789_");
+	return name[len] == '\0' && len <= NAME_MAX_LEN;
+}
 
 void rg_refusal_clear(RgRefusal *refusal)
 {
@@ -83,7 +96,7 @@ static EntryFn open_entry(const char *file, RgRefusal *why)
 			"cannot load %s: %s", file, text);
 		return NULL;
 	}
-	void *symbol = dlsym(handle, "raygpu_provider_v1");
+	void *symbol = dlsym(handle, ENTRY_SYMBOL);
 	if (!symbol) {
 		refuse_no_entry(file, handle, why);
 		return NULL;
@@ -156,19 +169,47 @@ static bool table_is_sound(
 	return has_right_name(file, name, table, why) && has_required(file, table, why);
 }
 
+static bool load_file(RgModule *module)
+{
+	EntryFn entry = open_entry(module->file, &module->refusal);
+	if (!entry)
+		return false;
+	module->table = entry();
+	return table_is_sound(module->file, module->name, module->table, &module->refusal);
+}
+
+static bool load_builtin(RgModule *module)
+{
+	const RgBuiltinProvider *builtin = module->builtin;
+	g_autoptr(RgDiags) diags = rg_diags_new();
+	module->table = builtin->entry ? builtin->entry()
+				       : rg_module_load("../providers", builtin->file, ENTRY_SYMBOL,
+						 "provider.refused", diags);
+	if (rg_diags_count(diags) > 0) {
+		const RgDiag *diag = rg_diags_get(diags, 0);
+		g_autofree char *tried = rg_text_clean(diag->detail);
+		return rg_refuse(&module->refusal, diag->hint, "%s, %s", diag->summary, tried);
+	}
+	if (!table_is_sound(module->name, module->name, module->table, &module->refusal))
+		return false;
+	return builtin->entry || g_str_equal(module->table->version, RG_VERSION) ||
+	       rg_refuse(&module->refusal, "reinstall raygpu",
+		       "%s does not belong to this build of raygpu", builtin->file);
+}
+
+const char *rg_provider_module_loading(void)
+{
+	return loading;
+}
+
 bool rg_provider_module_load(RgModule *module)
 {
 	if (module->loaded)
 		return module->table != NULL;
 	module->loaded = true;
-	const char *label = module->file ? module->file : module->name;
-	EntryFn entry =
-		module->builtin ? module->builtin->entry : open_entry(label, &module->refusal);
-	if (!entry)
-		return false;
-	const struct rgp_provider *table = entry();
-	if (!table_is_sound(label, module->name, table, &module->refusal))
-		return false;
-	module->table = table;
-	return true;
+	loading = module->name;
+	if (!(module->builtin ? load_builtin(module) : load_file(module)))
+		module->table = NULL;
+	loading = NULL;
+	return module->table != NULL;
 }

@@ -13,13 +13,11 @@ typedef struct {
 /* Of the change at the address; NULL if it was not asked about. */
 static const char *origin_of(const Preflight *preflight, const char *address)
 {
-	size_t i, k;
-	const json_t *create, *update, *one;
-	json_array_foreach (preflight->updates, i, update)
+	rg_json_foreach (update, preflight->updates)
 		if (g_strcmp0(rg_json_str(update, "address", NULL), address) == 0)
 			return rg_json_str(update, "origin", NULL);
-	json_array_foreach (preflight->creates, i, create) {
-		json_array_foreach (json_object_get(create, "addresses"), k, one) {
+	rg_json_foreach (create, preflight->creates) {
+		rg_json_foreach (one, json_object_get(create, "addresses")) {
 			if (g_strcmp0(json_string_value(one), address) == 0)
 				return rg_json_str(create, "origin", NULL);
 		}
@@ -43,12 +41,22 @@ static RgDiag *add_finding(RgDiags *findings, const char *severity, RgClass clas
 	return rg_diags_error(findings, code, "%s", summary);
 }
 
+/* An address may have several. */
+static void add_limit(json_t *limits, const char *address, const char *code, json_t *limit)
+{
+	json_t *by_code = json_object_get(limits, address);
+	if (!by_code) {
+		by_code = json_object();
+		json_object_set_new(limits, address, by_code);
+	}
+	json_object_set(by_code, code ? code : "", limit);
+}
+
 static void take_finding(RgCall *call, const char *slot, json_t *value)
 {
-	static const char *const severities[] = {"error", "warning", "note", NULL};
 	const Preflight *preflight = call->data;
 	const char *severity = rg_json_str(value, "severity", "");
-	bool known = false;
+	bool known;
 	RgClass class_ = rg_class_find(rg_json_str(value, "class", ""), &known);
 	g_autofree char *summary = text_of(value, "message"), *detail = text_of(value, "detail");
 	g_autofree char *hint = text_of(value, "hint"), *code = text_of(value, "code");
@@ -56,17 +64,9 @@ static void take_finding(RgCall *call, const char *slot, json_t *value)
 	g_autofree char *address = text_of(value, "address");
 	g_autofree char *attribute = text_of(value, "attribute");
 	g_autofree char *origin = text_of(value, "origin");
-	if (preflight->tested && g_str_equal(slot, "tested")) {
-		*preflight->tested = (size_t)MAX(rg_json_int(value, "count", 0), 0);
-		return;
-	}
-	if (!g_str_equal(slot, "finding")) {
-		rg_call_bad(call, "\"%s\" is not a result of it", slot);
-		return;
-	}
-	if (!summary || !*summary || !known || class_ == RG_CLASS_OK ||
-		!g_strv_contains(severities, severity)) {
-		rg_call_bad(call, "a finding needs a severity, a class and a message");
+	if (g_str_equal(slot, "tested")) {
+		if (preflight->tested)
+			*preflight->tested = (size_t)rg_json_int(value, "count", 0);
 		return;
 	}
 	RgDiag *diag = add_finding(preflight->findings, severity, class_, summary);
@@ -78,8 +78,8 @@ static void take_finding(RgCall *call, const char *slot, json_t *value)
 	rg_diag_cloud(diag, rg_call_provider(call), code, request_id);
 	rg_diag_origin(diag, origin ? origin : origin_of(preflight, address));
 	json_t *limit = json_object_get(value, "limit");
-	if (preflight->limits && address && json_is_object(limit))
-		json_object_set(preflight->limits, address, limit);
+	if (preflight->limits && address && limit && !json_is_null(limit))
+		add_limit(preflight->limits, address, code, limit);
 }
 
 /* Findings only of a call that succeeded. */
@@ -90,7 +90,6 @@ static bool ask(RgProvider *provider, const json_t *input, Preflight *preflight,
 	preflight->findings = found;
 	RgCall call = {.slot = take_finding, .data = preflight};
 	bool ok = rg_call_make(&call, provider, "preflight", input, diags);
-	ok = ok && call.bad_count == 0;
 	rg_call_clear(&call);
 	if (ok)
 		rg_diags_take_all(findings, found);

@@ -24,6 +24,7 @@ void rg_provider_host_free(RgProviderHost *host)
 {
 	if (!host)
 		return;
+	rg_json_schema_free(host->calls);
 	if (host->handles)
 		g_ptr_array_unref(host->handles);
 	g_hash_table_unref(host->modules);
@@ -67,14 +68,10 @@ static json_t *ask_schema(RgProviderHost *host, RgModule *module)
 		.module = module,
 		.verb = "schema",
 		.slot = rg_call_take_one,
-		.result = "schema",
 		.data = &document,
 		.diags = diags};
 	rg_call_begin(&call);
 	bool ok = rg_call_end(&call, module->table->schema(&rg_provider_services, call.handle));
-	if (ok && !document)
-		rg_call_bad(&call, "it returned without \"schema\"");
-	ok = ok && call.bad_count == 0;
 	rg_call_clear(&call);
 	if (ok)
 		return g_steal_pointer(&document);
@@ -174,6 +171,13 @@ bool rg_provider_check_config(
 	return schema && rg_provider_module_check_config(provider, schema, config, diags);
 }
 
+bool rg_provider_check_pool(RgProviderHost *host, const char *provider, const char *origin,
+	const json_t *settings, RgDiags *diags)
+{
+	const RgSchema *schema = rg_provider_schema(host, provider, diags);
+	return schema && rg_provider_module_check_pool(provider, schema, origin, settings, diags);
+}
+
 /* What an instance is opened with. */
 typedef struct {
 	const char *region;
@@ -201,6 +205,7 @@ static bool open_instance(RgProvider *provider, const Opening *opening, RgDiags 
 		.flags = RG_CALL_READS,
 		.slot = rg_call_take_one,
 		.diags = diags};
+	rg_call_check_input(&call, input);
 	rg_call_begin(&call);
 	bool ok = rg_call_end(&call, provider->module->table->open(&rg_provider_services,
 					     call.handle, &args, &provider->inst));
@@ -243,6 +248,10 @@ static RgProvider *open_module(RgProviderHost *host, RgModule *module, const Ope
 	provider->module = module;
 	pthread_mutex_init(&provider->turn, NULL);
 	provider->http = http ? open_transport(module->schema, http, diags) : NULL;
+	if (provider->http) {
+		provider->loopback_backoff_ms = http->loopback_backoff_ms;
+		provider->loopback_wait_s = http->loopback_wait_s;
+	}
 	if ((!http || provider->http) && open_instance(provider, opening, diags))
 		return provider;
 	provider_free(provider);

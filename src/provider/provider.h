@@ -7,12 +7,15 @@
 #include "resource/resource.h"
 #include "resource/schema.h"
 
-/* Linked-in modules: cmd/ passes this table (a NULL name ends it). */
+/* raygpu's own modules: cmd/ passes this table (a NULL name ends it). Their data is embedded; their
+ * code is linked in, or loaded when a call needs it. Neither `entry` nor `file`: there is only
+ * data. */
 struct rgp_provider;
 typedef struct {
 	const char *name;
-	const struct rgp_provider *(*entry)(void); /* NULL: only data, the module comes later */
-	const struct rg_embedded *data;		   /* schema.json, *.csv */
+	const struct rgp_provider *(*entry)(void);
+	const struct rg_embedded *data; /* schema.json, *.csv */
+	const char *file;		/* NAME.so of this build; used without `entry` */
 } RgBuiltinProvider;
 
 typedef struct {
@@ -43,6 +46,9 @@ const RgSchema *rg_provider_schema(RgProviderHost *host, const char *provider, R
  * provider.bad-config. */
 bool rg_provider_check_config(
 	RgProviderHost *host, const char *provider, const json_t *config, RgDiags *diags);
+/* The same of a pool's settings, which are at `origin` in the spec. */
+bool rg_provider_check_pool(RgProviderHost *host, const char *provider, const char *origin,
+	const json_t *settings, RgDiags *diags);
 
 /* For `providers list`: JSON array of {name, version, abi (major, only if ok), file (path or
  * "built-in"), state: "ok" | "refused", reason: text or null}. A bad file is a row, not an
@@ -68,8 +74,19 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(RgProvider, rg_provider_close)
 const char *rg_provider_name(const RgProvider *provider);
 const RgSchema *rg_provider_get_schema(const RgProvider *provider);
 bool rg_provider_offers(const RgProvider *provider, const char *call); /* "update", "ready", ... */
+/* The module that this thread has called, and which call, or that it loads (`*call` is unchanged);
+ * NULL: none. */
+const char *rg_provider_running(const char **call);
 /* Waits like the provider's transport: false if canceled. Any thread. */
 bool rg_provider_sleep(RgProvider *provider, unsigned ms);
+/* How long to wait before asking about something that was begun: `ms`, in tests at most the
+ * back-off for loopback addresses if all requests so far went to these. Any thread. */
+unsigned rg_provider_patience_ms(const RgProvider *provider, unsigned ms);
+/* How long the cloud may show what was before a change: consistency_s of the kind, in tests of a
+ * cloud at loopback addresses at most loopback_wait_s of the transport. Any thread. */
+int64_t rg_provider_consistency_s(const RgProvider *provider, const RgKind *kind);
+/* The same of changing_s; 0: the module does not offer "changing" for this kind. */
+int64_t rg_provider_changing_s(const RgProvider *provider, const RgKind *kind);
 
 /* Class of a failure, by its name in provider.h. */
 typedef enum {
@@ -105,11 +122,14 @@ typedef struct {
 	char *id;
 	json_t *attributes; /* may be NULL */
 	char *operation;    /* the cloud's operation, for the next call; or NULL */
-	char *text;	    /* console: what the machine printed, UTF-8; health; else NULL */
+	char *text;	    /* console: what the machine printed, UTF-8; health and
+			     * changing; else NULL */
 	bool stale;	    /* console: not what it printed last */
 	json_t *changed;    /* ready: names of attributes that an update must set; NULL: none */
 	RgClass class_;
-	bool definite;					      /* the cloud certainly did nothing */
+	bool definite; /* the cloud certainly did nothing */
+	bool queued;   /* DONE of create, PENDING of ready: in a queue of the cloud, as message says
+			*/
 	char *code, *message, *hint, *request_id, *attribute; /* each may be NULL */
 } RgItemResult;
 
@@ -130,6 +150,16 @@ GPtrArray *rg_provider_console(RgProvider *provider, const json_t *input, RgDiag
 /* Machines that the cloud itself reports as not well: why, in `text`, which completes the address;
  * NULL: well. Only if the module offers "health". */
 GPtrArray *rg_provider_health(RgProvider *provider, const json_t *input, RgDiags *diags);
+/* Changes that have not ended, in `text`; NULL: the cloud shows none of this resource. Only if the
+ * module offers "changing". */
+GPtrArray *rg_provider_changing(RgProvider *provider, const json_t *input, RgDiags *diags);
+
+/* What the cloud's groups have launched for the elastic pools of these RgResource* of one kind,
+ * each with an id: an array of {"address", "pool", "wants", "template", "refused", "members"}
+ * (schemas/ calls.schema.json: group and member; null: unknown), one of each elastic pool, a new
+ * reference; NULL and diagnostics. Only if the module offers "members". */
+json_t *rg_provider_members(
+	RgProvider *provider, const char *kind, const GPtrArray *records, RgDiags *diags);
 
 /* What a task needs to be allowed (raygpu/provider.h, permissions): a new reference; NULL and
  * diagnostics. Only if the module offers "permissions". */
@@ -189,6 +219,7 @@ typedef struct {
 	const char *const *kinds; /* NULL-ended: one, or several of one listing (RgKind.listing) */
 	const char *cluster, *lineage; /* lineage may be NULL */
 	const json_t *known;	       /* {kind: [id, ...]}; NULL = none */
+	bool rebuild; /* the state is lost: what cannot be asked may have anything */
 } RgListing;
 /* false and diagnostics if the read failed or ended without "done": then discard everything that
  * was passed on. */

@@ -4,8 +4,7 @@
 
 const RgResource *reach_head(const RgSchema *schema, const RgSnapshot *snapshot)
 {
-	for (size_t i = 0; i < rg_resource_set_size(snapshot->recorded); i++) {
-		const RgResource *resource = rg_resource_set_get(snapshot->recorded, i);
+	rg_resource_foreach (resource, snapshot->recorded) {
 		const RgKind *kind = rg_schema_kind(schema, resource->kind);
 		if (!kind || !kind->node || resource->presence == RG_PENDING)
 			continue;
@@ -32,8 +31,7 @@ static json_t *text_or_null(const char *text)
 static json_t *node_ids(const RgSchema *schema, const RgSnapshot *snapshot)
 {
 	json_t *pools = json_object();
-	for (size_t i = 0; i < rg_resource_set_size(snapshot->recorded); i++) {
-		const RgResource *resource = rg_resource_set_get(snapshot->recorded, i);
+	rg_resource_foreach (resource, snapshot->recorded) {
 		const RgKind *kind = rg_schema_kind(schema, resource->kind);
 		const char *pool = rg_resource_pool(resource);
 		if (!kind || !kind->node || !pool || !resource->id)
@@ -63,9 +61,8 @@ static json_t *end_of(const json_t *lease)
 static void add_leases(json_t *outputs, const RgSnapshot *snapshot)
 {
 	const json_t *leases = json_object_get(snapshot->facts, "leases");
-	json_t *pools = json_object_get(leases, "pools"), *lease, *ends = json_object();
-	const char *pool;
-	json_object_foreach (pools, pool, lease)
+	json_t *pools = json_object_get(leases, "pools"), *ends = json_object();
+	rg_json_foreach_member (pool, lease, pools)
 		json_object_set_new(ends, pool, end_of(lease));
 	json_object_set_new(outputs, "expires", end_of(json_object_get(leases, "cluster")));
 	json_object_set_new(outputs, "pool_expires", ends);

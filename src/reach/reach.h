@@ -3,7 +3,7 @@
  * ("connect" of its schema.json). Pure, from the records; any thread. */
 #pragma once
 #include "resource/schema.h"
-#include "state/store.h"
+#include "state/read.h"
 
 /* Outputs by name, of a cluster that is recorded: a new reference. Without the token. Those of a
  * head that is not recorded are null. */
@@ -34,6 +34,14 @@ typedef struct {
 void rg_reach_way_free(RgReachWay *way);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(RgReachWay, rg_reach_way_free)
 
+/* Which settings of the spec's provider mapping would make it possible: "provider.a and
+ * provider.b (WAY)", for each way or only for `name`; g_free. NULL: the settings of one are
+ * there, or the provider has no ways. */
+char *rg_reach_missing(const RgSchema *schema, const json_t *config, const char *name);
+/* The first program that is not installed here and that the way needs: `name`, or NULL, the first
+ * whose settings are there; borrowed. NULL: none. */
+const char *rg_reach_missing_program(
+	const RgSchema *schema, const json_t *config, const char *name);
 /* NULL and connect.* diagnostics. */
 RgReachWay *rg_reach_way(
 	const RgSchema *schema, const RgSnapshot *snapshot, const RgReachAsk *ask, RgDiags *diags);

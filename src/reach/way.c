@@ -14,6 +14,7 @@ typedef struct {
 	const json_t *way;
 	const RgReachPort *port; /* of {local} and {remote}; NULL outside of them */
 	const char *missing;	 /* the first placeholder that nothing fills */
+	const char *option;	 /* a placeholder whose value a program would take for an option */
 } Filling;
 
 void rg_reach_way_free(RgReachWay *way)
@@ -79,6 +80,8 @@ static char *fill_word(Filling *filling, const char *word)
 			return NULL;
 		}
 		g_string_append_len(text, word, open - word);
+		if (!text->len && *value == '-')
+			filling->option = g_intern_string(name);
 		g_string_append(text, value);
 		word = close + 1;
 	}
@@ -89,9 +92,7 @@ static char *fill_word(Filling *filling, const char *word)
 static bool fill_words(Filling *filling, const json_t *words, GStrvBuilder *command)
 {
 	g_autoptr(GPtrArray) filled = g_ptr_array_new_with_free_func(g_free);
-	size_t i;
-	const json_t *word;
-	json_array_foreach (words, i, word) {
+	rg_json_foreach (word, words) {
 		char *text = fill_word(filling, json_string_value(word));
 		if (!text)
 			return false;
@@ -118,9 +119,7 @@ static bool add_ports(Filling *filling, GStrvBuilder *command)
 static GStrv make_command(Filling *filling)
 {
 	g_autoptr(GStrvBuilder) command = g_strv_builder_new();
-	size_t i;
-	const json_t *part;
-	json_array_foreach (json_object_get(filling->way, "command"), i, part) {
+	rg_json_foreach (part, json_object_get(filling->way, "command")) {
 		if (json_is_array(part)) {
 			fill_words(filling, part, command);
 		} else if (g_str_equal(json_string_value(part), PORTS_WORD)) {
@@ -136,33 +135,81 @@ static GStrv make_command(Filling *filling)
 	return g_strv_builder_end(command);
 }
 
+static bool has_one_of(const json_t *settings, const json_t *config)
+{
+	rg_json_foreach (setting, settings)
+		if (json_object_get(config, json_string_value(setting)))
+			return true;
+	return false;
+}
+
 static bool is_set_up(const json_t *way, const json_t *config)
 {
-	size_t i;
-	const json_t *setting;
-	json_array_foreach (json_object_get(way, "settings"), i, setting)
-		if (!json_object_get(config, json_string_value(setting)))
+	rg_json_foreach (settings, json_object_get(way, "settings"))
+		if (!has_one_of(settings, config))
 			return false;
 	return true;
 }
 
-static const json_t *find_way(const json_t *ways, const RgSnapshot *snapshot, const char *name)
+static const json_t *find_way(const json_t *ways, const json_t *config, const char *name)
 {
-	size_t i;
-	const json_t *way;
-	json_array_foreach (ways, i, way)
-		if (name ? g_str_equal(rg_json_str(way, "name", ""), name)
-			 : is_set_up(way, snapshot->config))
+	rg_json_foreach (way, ways)
+		if (name ? g_str_equal(rg_json_str(way, "name", ""), name) : is_set_up(way, config))
 			return way;
 	return name ? NULL : json_array_get(ways, 0);
+}
+
+/* "provider.a and provider.b or provider.c (WAY)" */
+static void add_missing(GString *text, const json_t *way, const json_t *config)
+{
+	const char *joint = text->len ? "; or " : "";
+	rg_json_foreach (settings, json_object_get(way, "settings")) {
+		if (has_one_of(settings, config))
+			continue;
+		rg_json_foreach_at (k, setting, settings)
+			g_string_append_printf(text, "%sprovider.%s", k ? " or " : joint,
+				json_string_value(setting));
+		joint = " and ";
+	}
+	g_string_append_printf(text, " (%s)", rg_json_str(way, "name", ""));
+}
+
+char *rg_reach_missing(const RgSchema *schema, const json_t *config, const char *name)
+{
+	g_autoptr(GString) text = g_string_new(NULL);
+	rg_json_foreach (way, rg_schema_connect(schema)) {
+		if (name && !g_str_equal(rg_json_str(way, "name", ""), name))
+			continue;
+		if (is_set_up(way, config))
+			return NULL;
+		add_missing(text, way, config);
+	}
+	return text->len ? g_string_free(g_steal_pointer(&text), FALSE) : NULL;
+}
+
+static bool is_installed(const char *program)
+{
+	g_autofree char *path = g_find_program_in_path(program);
+	return path != NULL;
+}
+
+const char *rg_reach_missing_program(const RgSchema *schema, const json_t *config, const char *name)
+{
+	const json_t *way = find_way(rg_schema_connect(schema), config, name);
+	const json_t *command = json_object_get(way, "command");
+	const char *first = json_string_value(json_array_get(command, 0));
+	if (first && !is_installed(first))
+		return first;
+	rg_json_foreach (program, json_object_get(way, "programs"))
+		if (!is_installed(json_string_value(program)))
+			return json_string_value(program);
+	return NULL;
 }
 
 static void no_way(const json_t *ways, const RgReachAsk *ask, RgDiags *diags)
 {
 	g_autoptr(GString) names = g_string_new(NULL);
-	size_t i;
-	const json_t *way;
-	json_array_foreach (ways, i, way)
+	rg_json_foreach (way, ways)
 		g_string_append_printf(
 			names, "%s%s", names->len ? ", " : "", rg_json_str(way, "name", ""));
 	if (!names->len) {
@@ -175,6 +222,27 @@ static void no_way(const json_t *ways, const RgReachAsk *ask, RgDiags *diags)
 	rg_diag_hint(diag, "it has: %s", names->str);
 }
 
+/* What the state has may come from anyone who can write to it. */
+static bool has_option(const Filling *filling, const char *way, RgDiags *diags)
+{
+	if (!filling->option)
+		return false;
+	RgDiag *diag = rg_diags_error(diags, "connect.no-way",
+		"cluster %s cannot be reached by %s: its %s begins with \"-\"",
+		filling->snapshot->cluster, way, filling->option);
+	rg_diag_hint(diag, "the program would use it as an option: correct the setting of the spec "
+			   "and apply, or find out who changed the state");
+	return true;
+}
+
+static void no_value(const Filling *filling, const char *way, RgDiags *diags)
+{
+	RgDiag *diag = rg_diags_error(diags, "connect.no-way",
+		"cluster %s cannot be reached by %s: there is no %s", filling->snapshot->cluster,
+		way, filling->missing);
+	rg_diag_hint(diag, "%s", rg_json_str(filling->way, "hint", "use another --via"));
+}
+
 RgReachWay *rg_reach_way(
 	const RgSchema *schema, const RgSnapshot *snapshot, const RgReachAsk *ask, RgDiags *diags)
 {
@@ -183,7 +251,7 @@ RgReachWay *rg_reach_way(
 		.snapshot = snapshot,
 		.head = reach_head(schema, snapshot),
 		.ask = ask,
-		.way = find_way(ways, snapshot, ask->way)};
+		.way = find_way(ways, snapshot->config, ask->way)};
 	if (!filling.head) {
 		RgDiag *diag = rg_diags_error(diags, "connect.no-head",
 			"cluster %s has no head in the state", snapshot->cluster);
@@ -202,16 +270,14 @@ RgReachWay *rg_reach_way(
 	bool together = json_object_get(filling.way, "ports") != NULL;
 	for (size_t i = 0; i < (together ? 1 : G_N_ELEMENTS(ask->ports)); i++) {
 		filling.port = together ? NULL : &ask->ports[i];
-		GStrv command = make_command(&filling);
+		g_auto(GStrv) command = make_command(&filling);
+		if (has_option(&filling, reach->way, diags))
+			return NULL;
 		if (!command) {
-			RgDiag *diag = rg_diags_error(diags, "connect.no-way",
-				"cluster %s cannot be reached by %s: there is no %s",
-				snapshot->cluster, reach->way, filling.missing);
-			rg_diag_hint(
-				diag, "%s", rg_json_str(filling.way, "hint", "use another --via"));
+			no_value(&filling, reach->way, diags);
 			return NULL;
 		}
-		g_ptr_array_add(reach->commands, command);
+		g_ptr_array_add(reach->commands, g_steal_pointer(&command));
 	}
 	return g_steal_pointer(&reach);
 }

@@ -2,43 +2,10 @@
 #include "base/clock.h"
 #include "resource/nodes.h"
 
-/* The head reports at least every 15 minutes (src/boot/watch-ray.sh). */
-#define QUIET_MAX_S (45 * 60)
-
-static void unjoined_free(gpointer data)
-{
-	RgUnjoined *unjoined = data;
-	g_free(unjoined->reason);
-	g_free(unjoined);
-}
-
-static void add(GPtrArray *found, const RgResource *record, char *reason)
-{
-	RgUnjoined *unjoined = g_new0(RgUnjoined, 1);
-	*unjoined = (RgUnjoined){record, reason};
-	g_ptr_array_add(found, unjoined);
-}
-
-/* Its machine is there, and its time to join is over. */
-static bool is_due(const RgReadyCheck *check, const RgResource *record, int64_t now_s)
-{
-	const RgKind *kind = rg_schema_kind(rg_provider_get_schema(check->provider), record->kind);
-	if (record->presence != RG_PRESENT || record->leaving || !record->id || !kind ||
-		!kind->node || !rg_nodes_are_plain(record))
-		return false;
-	const RgResource *observed = rg_resource_set_find(check->observed, record->address);
-	const RgPoolNodes nodes = rg_nodes_get(record, 0);
-	int64_t limit_s = rg_json_int(check->timeouts_s, nodes.pool, RG_READY_TIMEOUT_S);
-	bool joined = json_object_size(record->joined) > 0;
-	return observed && observed->presence == RG_PRESENT &&
-	       (joined || now_s >= record->created_s + limit_s);
-}
-
 static const RgResource *find_head(const RgReadyCheck *check, int64_t now_s)
 {
-	for (size_t i = 0; i < rg_resource_set_size(check->recorded); i++) {
-		const RgResource *record = rg_resource_set_get(check->recorded, i);
-		if (is_due(check, record, now_s) && rg_nodes_get(record, 0).is_head)
+	rg_resource_foreach (record, check->snapshot->recorded) {
+		if (check_is_due(check, record, now_s) && rg_nodes_get(record, 0).is_head)
 			return record;
 	}
 	return NULL;
@@ -61,28 +28,18 @@ static RgConsole *read_head(const RgReadyCheck *check, const RgResource *head, R
 	return NULL;
 }
 
-static void check_members(
-	const RgReadyCheck *check, const RgRoster *roster, int64_t now_s, GPtrArray *found)
-{
-	for (size_t i = 0; i < rg_resource_set_size(check->recorded); i++) {
-		const RgResource *record = rg_resource_set_get(check->recorded, i);
-		if (is_due(check, record, now_s) && !rg_roster_find(roster, record->id))
-			add(found, record, g_strdup("runs, but is not a member of Ray"));
-	}
-}
-
 static void check_hardware(const RgReadyCheck *check, GPtrArray *found)
 {
-	for (size_t i = 0;
-		json_array_size(check->hardware) && i < rg_resource_set_size(check->recorded);
+	for (size_t i = 0; json_array_size(check->snapshot->hardware) &&
+			   i < rg_resource_set_size(check->snapshot->recorded);
 		i++) {
-		const RgResource *record = rg_resource_set_get(check->recorded, i);
+		const RgResource *record = rg_resource_set_get(check->snapshot->recorded, i);
 		const RgResource *observed = rg_resource_set_find(check->observed, record->address);
 		char *reason = record->id && observed && observed->presence == RG_PRESENT
-				       ? rg_ready_bad_hardware(check->hardware, record)
+				       ? rg_ready_bad_hardware(check->snapshot->hardware, record)
 				       : NULL;
 		if (reason)
-			add(found, record, reason);
+			check_add(found, record, reason);
 	}
 }
 
@@ -92,8 +49,7 @@ static void check_hardware(const RgReadyCheck *check, GPtrArray *found)
 static json_t *machines_of(const RgReadyCheck *check, const char *kind)
 {
 	json_auto_t *items = json_array();
-	for (size_t i = 0; i < rg_resource_set_size(check->recorded); i++) {
-		const RgResource *record = rg_resource_set_get(check->recorded, i);
+	rg_resource_foreach (record, check->snapshot->recorded) {
 		const RgResource *observed = rg_resource_set_find(check->observed, record->address);
 		if (g_str_equal(record->kind, kind) && record->id && !record->leaving && observed &&
 			observed->presence == RG_PRESENT)
@@ -112,10 +68,10 @@ static void check_kind(
 	json_auto_t *input = json_pack("{s:s, s:o}", "kind", kind, "items", items);
 	g_autoptr(RgDiags) unread = rg_diags_new();
 	g_autoptr(GPtrArray) results = rg_provider_health(check->provider, input, unread);
-	for (guint i = 0; i < results->len; i++) {
-		const RgItemResult *result = results->pdata[i];
+	rg_ptr_foreach (const RgItemResult, result, results) {
 		if (result->outcome == RG_OUTCOME_DONE && result->text)
-			add(found, rg_resource_set_find(check->recorded, result->address),
+			check_add(found,
+				rg_resource_set_find(check->snapshot->recorded, result->address),
 				g_strdup(result->text));
 		if (result->outcome == RG_OUTCOME_DONE)
 			continue;
@@ -133,8 +89,7 @@ static void check_health(const RgReadyCheck *check, GPtrArray *found, RgDiags *d
 	g_autoptr(GHashTable) asked = g_hash_table_new(g_str_hash, g_str_equal);
 	if (!rg_provider_offers(check->provider, "health"))
 		return;
-	for (size_t i = 0; i < rg_resource_set_size(check->recorded); i++) {
-		const RgResource *record = rg_resource_set_get(check->recorded, i);
+	rg_resource_foreach (record, check->snapshot->recorded) {
 		const RgKind *kind = rg_schema_kind(schema, record->kind);
 		if (kind && kind->node &&
 			g_hash_table_add(asked, (gpointer)(uintptr_t)record->kind))
@@ -142,27 +97,29 @@ static void check_health(const RgReadyCheck *check, GPtrArray *found, RgDiags *d
 	}
 }
 
-GPtrArray *rg_ready_check(const RgReadyCheck *check, RgDiags *diags)
+GPtrArray *rg_ready_check(const RgReadyCheck *check, json_t **seen, RgDiags *diags)
 {
-	GPtrArray *found = g_ptr_array_new_with_free_func(unjoined_free);
-	int64_t now_s = rg_clock_now_s();
+	GPtrArray *found = check_found_new();
+	const int64_t now_s = rg_clock_now_s();
 	check_hardware(check, found);
 	check_health(check, found, diags);
 	const RgResource *head = rg_ready_reports(check->provider) ? find_head(check, now_s) : NULL;
 	g_autoptr(RgConsole) console = head ? read_head(check, head, diags) : NULL;
-	if (!console)
-		return found;
-	const RgRoster *roster = console->roster;
-	if (console->state == RG_NODE_FAILED)
-		add(found, head,
+	const RgRoster *roster = console ? console->roster : NULL;
+	const bool old = roster && now_s - roster->at > WAIT_QUIET_MAX_S;
+	const bool failed = console && console->state == RG_NODE_FAILED;
+	if (failed)
+		check_add(found, head,
 			g_strdup_printf("runs, but its Ray does not: step %s failed: %s",
 				console->failed_step, console->reason));
-	else if (roster && now_s - roster->at > QUIET_MAX_S)
-		add(found, head,
+	else if (old)
+		check_add(found, head,
 			g_strdup_printf("has not reported the members of Ray for %" G_GINT64_FORMAT
 					" minutes",
 				(now_s - roster->at) / 60));
 	else if (roster)
-		check_members(check, roster, now_s, found);
+		check_members(check, head, roster, found);
+	if (seen)
+		*seen = check_seen(check, old || failed ? NULL : console);
 	return found;
 }

@@ -1,6 +1,7 @@
 #include "ready/console.h"
 #include <string.h>
 #include "base/caps.h"
+#include "base/each.h"
 
 #define MARK "raygpu: v1 "
 #define LINE_MAX_BYTES 4096
@@ -58,6 +59,19 @@ static char **report_words(const char *line)
 	return NULL;
 }
 
+static void replace(char **text, const char *with)
+{
+	g_free(*text);
+	*text = with && *with ? g_utf8_make_valid(with, -1) : NULL;
+}
+
+/* Words with commas between them. */
+static void replace_list(char ***list, const char *text)
+{
+	g_strfreev(*list);
+	*list = text && *text ? g_strsplit(text, ",", -1) : NULL;
+}
+
 /* ---- the head's roster */
 
 static RgRoster *roster_new(void)
@@ -74,19 +88,41 @@ static void roster_free(RgRoster *roster)
 		return;
 	g_hash_table_unref(roster->members);
 	g_string_chunk_free(roster->texts);
+	g_strfreev(roster->others);
+	g_free(roster->ray_version);
 	g_free(roster);
 }
 
-const RgMember *rg_roster_find(const RgRoster *roster, const char *id)
+/* g_free */
+static char *key_of(const RgRoster *roster, const char *id)
 {
 	guint8 digest[32];
 	gsize len = sizeof(digest);
 	g_autoptr(GChecksum) sum = g_checksum_new(G_CHECKSUM_SHA256);
 	g_checksum_update(sum, (const guchar *)id, -1);
 	g_checksum_get_digest(sum, digest, &len);
-	g_autofree char *key = g_base64_encode(digest, len);
+	char *key = g_base64_encode(digest, len);
 	key[roster->width] = '\0';
+	return key;
+}
+
+const RgMember *rg_roster_find(const RgRoster *roster, const char *id)
+{
+	g_autofree char *key = key_of(roster, id);
 	return g_hash_table_lookup(roster->members, key);
+}
+
+size_t rg_roster_count_others(const RgRoster *roster, GHashTable *const *ids, size_t n)
+{
+	g_autoptr(GHashTable) known = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
+	for (size_t i = 0; i < n; i++) {
+		rg_hash_keys (const char, id, ids[i]) {
+			g_autofree char *key = key_of(roster, id);
+			if (g_hash_table_contains(roster->members, key))
+				g_hash_table_add(known, g_steal_pointer(&key));
+		}
+	}
+	return g_hash_table_size(roster->members) - g_hash_table_size(known);
 }
 
 /* Parts of a roster arrive in order; if one is missing, all of them are useless. */
@@ -127,6 +163,10 @@ static RgRoster *roster_take(Collection *collection, const Report *report)
 		*collection = (Collection){.roster = roster_new(), .parts = parts, .next = 1};
 		collection->roster->at = at;
 		collection->roster->width = (guint)MAX(width, 0);
+		collection->roster->without_id =
+			MAX(report_int(report, "without_id", RG_CAP_NODES), 0);
+		replace_list(&collection->roster->others, report_get(report, "others"));
+		replace(&collection->roster->ray_version, report_get(report, "ray"));
 	}
 	RgRoster *roster = collection->roster;
 	if (!roster || part != collection->next || parts != collection->parts || at < 0 ||
@@ -150,19 +190,6 @@ typedef struct {
 	Collection collection;
 	char *boot;
 } Reading;
-
-static void replace(char **text, const char *with)
-{
-	g_free(*text);
-	*text = with && *with ? g_strdup(with) : NULL;
-}
-
-/* Words with commas between them. */
-static void replace_list(char ***list, const char *text)
-{
-	g_strfreev(*list);
-	*list = text && *text ? g_strsplit(text, ",", -1) : NULL;
-}
 
 static void take_failure(RgConsole *console, const Report *report)
 {
@@ -210,7 +237,18 @@ static void take_boot(Reading *reading, const char *boot)
 	replace_list(&reading->console->uuids, NULL);
 	clear_failure(reading->console);
 	g_clear_pointer(&reading->console->roster, roster_free);
+	reading->console->demand.at = -1;
 	collection_clear(&reading->collection);
+}
+
+static void take_demand(RgDemand *demand, const Report *report)
+{
+	demand->at = report_int(report, "at", G_MAXINT64 / 1000);
+	demand->requests = report_int(report, "requests", G_MAXINT32);
+	demand->groups = report_int(report, "groups", G_MAXINT32);
+	replace(&demand->shapes, report_get(report, "shapes"));
+	if (demand->requests < 0 || demand->groups < 0)
+		demand->at = -1;
 }
 
 static void take_report(Reading *reading, const Report *report)
@@ -226,6 +264,10 @@ static void take_report(Reading *reading, const Report *report)
 			roster_free(console->roster);
 			console->roster = roster;
 		}
+		return;
+	}
+	if (g_str_equal(word, "demand")) {
+		take_demand(&console->demand, report);
 		return;
 	}
 	g_free(console->step);
@@ -271,6 +313,7 @@ RgConsole *rg_console_parse(const char *text)
 	console->tail = g_ptr_array_new_with_free_func(g_free);
 	console->step = g_strdup("");
 	console->gpus = -1;
+	console->demand.at = -1;
 	Reading reading = {.console = console};
 	for (const char *line = text; line && *line != '\0';) {
 		size_t len = strcspn(line, "\n");
@@ -294,6 +337,7 @@ void rg_console_free(RgConsole *console)
 	g_strfreev(console->bad_uuids);
 	g_strfreev(console->bad_serials);
 	roster_free(console->roster);
+	g_free(console->demand.shapes);
 	g_ptr_array_unref(console->tail);
 	g_free(console);
 }

@@ -35,10 +35,22 @@ typedef struct {
 	int64_t at;	     /* Unix seconds */
 	guint width;	     /* of the keys */
 	GHashTable *members; /* key -> RgMember* */
+	int64_t without_id;  /* members without an instance id */
+	char **others;	     /* addresses of the first few of them; NULL: none */
+	char *ray_version;   /* NULL: not reported */
 	GStringChunk *texts;
 } RgRoster;
 /* NULL if it is not a member. `id`: the cloud's id of the machine. */
 const RgMember *rg_roster_find(const RgRoster *roster, const char *id);
+/* Its members that are none of these machines: ids are the keys of the tables. */
+size_t rg_roster_count_others(const RgRoster *roster, GHashTable *const *ids, size_t n);
+
+/* What the head's Ray waits for. */
+typedef struct {
+	int64_t at;		  /* Unix seconds; -1: not reported */
+	int64_t requests, groups; /* tasks and actors; placement groups */
+	char *shapes;		  /* of requests, the most frequent: "3xCPU:1+GPU:8,1xCPU:2" */
+} RgDemand;
 
 typedef struct {
 	RgNodeState state;
@@ -53,6 +65,7 @@ typedef struct {
 	char **bad_uuids, **bad_serials;
 	char *driver;	  /* NULL: not reported */
 	RgRoster *roster; /* the head's last complete one; else NULL */
+	RgDemand demand;  /* the head's last one */
 	GPtrArray *tail;  /* char*: the last lines that are not reports, cleaned, oldest first */
 } RgConsole;
 

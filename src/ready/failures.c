@@ -67,9 +67,7 @@ static void add_details(RgDiag *diag, const Node *node)
 	g_autofree char *tail = tail_of(node);
 	json_auto_t *gpus = wait_bad_gpus(node);
 	g_autoptr(GString) text = g_string_new(NULL);
-	size_t i;
-	json_t *gpu;
-	json_array_foreach (gpus, i, gpu) {
+	rg_json_foreach_at (i, gpu, gpus) {
 		const char *serial = rg_json_str(gpu, "serial", NULL);
 		g_string_append_printf(text, "%sbad GPU: %s%s%s", i ? "\n" : "",
 			rg_json_str(gpu, "gpu", ""), serial ? ", serial number " : "",
@@ -131,8 +129,7 @@ void wait_report(Wait *wait)
 	g_autoptr(GPtrArray) order = g_ptr_array_new();
 	wait->result->failed = json_array();
 	wait_keep_hardware(wait);
-	for (guint i = 0; i < wait->nodes->len; i++) {
-		Node *node = wait->nodes->pdata[i];
+	rg_ptr_foreach (Node, node, wait->nodes) {
 		if (node->fate != NODE_FAILED)
 			continue;
 		char *reason = reason_of(wait, node);

@@ -3,6 +3,7 @@
 #include "ready/internal.h"
 #include "base/clock.h"
 #include "resource/nodes.h"
+#include "state/write.h"
 #include <string.h>
 
 /* Consoles that an apply reads only for this: with one bad GPU known, a pool of 1,000 new nodes
@@ -20,9 +21,7 @@ static bool is_same(const json_t *row, const char *key, const json_t *pin)
 static bool may_have_known(const json_t *hardware, const RgResource *resource)
 {
 	const RgPoolNodes nodes = rg_nodes_get(resource, 0);
-	size_t i;
-	json_t *row;
-	json_array_foreach (hardware, i, row) {
+	rg_json_foreach (row, hardware) {
 		if (g_strcmp0(rg_json_str(row, "id", ""), resource->id) != 0 &&
 			resource->created_s >= rg_json_int(row, "failed_s", 0) &&
 			is_same(row, "instance_type", nodes.pin) && is_same(row, "zone", nodes.pin))
@@ -50,9 +49,7 @@ static bool is_named(char *const *names, const char *name)
 const json_t *wait_given_back(const Wait *wait, const Node *node)
 {
 	const RgConsole *own = node->console;
-	size_t i;
-	json_t *row;
-	json_array_foreach (own ? wait->snapshot->hardware : NULL, i, row) {
+	rg_json_foreach (row, own ? wait->snapshot->hardware : NULL) {
 		const char *gpu = rg_json_str(row, "gpu", NULL);
 		if (g_strcmp0(rg_json_str(row, "id", ""), node->resource->id) != 0 &&
 			(is_named(own->uuids, gpu) || is_named(own->bad_uuids, gpu) ||
@@ -87,9 +84,7 @@ static void add_rows(json_t *rows, const Node *node, const char *reason)
 	const RgPoolNodes nodes = rg_nodes_get(node->resource, 0);
 	json_auto_t *gpus = wait_bad_gpus(node);
 	bool own = node->console && node->console->bad_uuids;
-	size_t i;
-	json_t *row;
-	json_array_foreach (gpus, i, row) {
+	rg_json_foreach (row, gpus) {
 		rg_json_set_str(row, "id", node->resource->id);
 		rg_json_set_str(row, "address", node->resource->address);
 		rg_json_set_str(
@@ -106,8 +101,7 @@ static void add_rows(json_t *rows, const Node *node, const char *reason)
 bool wait_keep_hardware(const Wait *wait)
 {
 	json_auto_t *rows = json_array();
-	for (guint i = 0; i < wait->nodes->len; i++) {
-		const Node *node = wait->nodes->pdata[i];
+	rg_ptr_foreach (const Node, node, wait->nodes) {
 		const char *reason = node->console ? node->console->reason : NULL;
 		if (node->fate == NODE_FAILED)
 			add_rows(rows, node, reason ? reason : "");
@@ -120,9 +114,7 @@ bool wait_keep_hardware(const Wait *wait)
 
 static const json_t *first_failure(const json_t *hardware, const char *gpu)
 {
-	size_t i;
-	json_t *row;
-	json_array_foreach (hardware, i, row)
+	rg_json_foreach (row, hardware)
 		if (g_str_equal(rg_json_str(row, "gpu", ""), gpu))
 			return row;
 	return NULL;
@@ -130,9 +122,7 @@ static const json_t *first_failure(const json_t *hardware, const char *gpu)
 
 char *rg_ready_bad_hardware(const json_t *hardware, const RgResource *record)
 {
-	size_t i;
-	json_t *row;
-	json_array_foreach (hardware, i, row) {
+	rg_json_foreach (row, hardware) {
 		if (g_strcmp0(rg_json_str(row, "id", ""), record->id) != 0)
 			continue;
 		const char *gpu = rg_json_str(row, "gpu", "");

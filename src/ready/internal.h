@@ -3,6 +3,9 @@
 #include "ready/console.h"
 #include "ready/ready.h"
 
+/* The head reports at least every 15 minutes (src/boot/watch-ray.sh). */
+#define WAIT_QUIET_MAX_S (45 * 60)
+
 typedef enum { NODE_BOOTS, NODE_PULLS, NODE_JOINED, NODE_FAILED } NodeFate;
 
 typedef struct {
@@ -15,6 +18,7 @@ typedef struct {
 	int64_t deadline_s; /* Unix seconds, as all here */
 	int64_t look_s;	    /* when its own console is read next */
 	RgConsole *console; /* its own, as last read, or NULL */
+	bool stale;	    /* its console is not what it printed last */
 	/* hardware.c: its own console is read before it counts as joined */
 	bool suspect;
 	bool examined, examine;	  /* it has been read for that; it is to be */
@@ -61,3 +65,17 @@ bool wait_is_gone(const Node *node);
 
 /* failures.c: diagnostics and result->failed of those that failed. */
 void wait_report(Wait *wait);
+
+/* found.c: its machine is there, and its time to join is over. */
+bool check_is_due(const RgReadyCheck *check, const RgResource *record, int64_t now_s);
+GPtrArray *check_found_new(void); /* RgUnjoined* */
+/* Takes the reason. */
+void check_add(GPtrArray *found, const RgResource *record, char *reason);
+
+/* members.c: RgUnjoined* for what the head's list has of nodes that are due, and for members that
+ * are nobody's. */
+void check_members(const RgReadyCheck *check, const RgResource *head, const RgRoster *roster,
+	GPtrArray *found);
+
+/* seen.c: as rg_ready_check gives it; head NULL: nothing, or what counts no longer. */
+json_t *check_seen(const RgReadyCheck *check, const RgConsole *head);

@@ -5,7 +5,7 @@
 #pragma once
 #include "provider/provider.h"
 #include "ready/view.h"
-#include "state/store.h"
+#include "state/read.h"
 
 /* Of a pool without `ready_timeout`: a large image on a machine with eight GPUs takes ten minutes.
  */
@@ -32,17 +32,34 @@ bool rg_ready_reports(const RgProvider *provider);
 bool rg_ready_wait(RgProvider *provider, RgStore *store, const char *cluster,
 	const RgReadyOptions *options, RgReadyResult *result, RgDiags *diags);
 
-/* Nodes that run in the cloud, and should be members of Ray by now, but are not. */
+/* Nodes that run in the cloud, but are not what they should be by now: no members of Ray, or others
+ * than planned. */
 typedef struct {
 	const RgResource *record; /* borrowed */
 	char *reason;		  /* completes "ADDRESS": "runs, but ..." */
+	bool strangers;		  /* the record is the head: what it sees is not its own fault */
 } RgUnjoined;
 typedef struct {
 	RgProvider *provider;
-	const RgResourceSet *recorded, *observed;
-	const json_t *timeouts_s; /* as RgReadyOptions has them */
-	const json_t *hardware;	  /* RgSnapshot.hardware */
+	const RgSnapshot *snapshot;
+	const RgResourceSet *observed;
+	const GPtrArray *unmanaged; /* RgResource*: with the cluster's marks, but not recorded */
+	const json_t *lifetimes;    /* rg_store_lifetimes: also of nodes that were given up */
+	const json_t *timeouts_s;   /* as RgReadyOptions has them */
 } RgReadyCheck;
 /* RgUnjoined*; nothing about Ray when the head says nothing, which is not a finding. Of several
- * about one node the first counts. Two reading calls: that of "health" and one console. */
-GPtrArray *rg_ready_check(const RgReadyCheck *check, RgDiags *diags);
+ * about one node the first counts, and `strangers` beside it. Two reading calls: that of "health"
+ * and one console. `seen`, a new reference: {"at_s": when the head listed its members,
+ * "ray_version" (both null: not known), "demand": {"at_s", "requests": tasks and actors that wait,
+ * "groups": placement groups that wait, "shapes": [{"count", "resources"}] of the most frequent
+ * requests} or null, "pools":
+ * [{"pool", "running": nodes that the cloud shows, "gpus": that the recorded ones should have,
+ * "joined": of those that run members of Ray, "gpus_in_ray" (both null: not known), "drivers":
+ * [text]}]}, in the order of the records; later lists of an old head are as good as none. May be
+ * NULL. */
+GPtrArray *rg_ready_check(const RgReadyCheck *check, json_t **seen, RgDiags *diags);
+/* What the cloud's groups have launched for elastic pools (rg_provider_members), a new reference;
+ * empty if the module does not report them. What can't be asked is a note. */
+json_t *rg_ready_groups(const RgReadyCheck *check, RgDiags *diags);
+/* If the cloud refuses what the group lacks: why, which completes "ADDRESS", g_free; else NULL. */
+char *rg_ready_short_group(const json_t *group);

@@ -6,9 +6,8 @@
 
 bool rg_ready_reports(const RgProvider *provider)
 {
-	const json_t *boot = rg_schema_boot(rg_provider_get_schema(provider));
 	return rg_provider_offers(provider, "console") &&
-	       g_str_equal(rg_json_str(boot, "by", "cloud_init"), "cloud_init");
+	       rg_schema_runs_start_ray(rg_provider_get_schema(provider));
 }
 
 static void emit_look(Wait *wait)

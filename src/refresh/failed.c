@@ -5,8 +5,7 @@
 
 static const RgDiag *first_error(const RgReader *reader)
 {
-	for (size_t i = 0; i < rg_diags_count(reader->diags); i++) {
-		const RgDiag *diag = rg_diags_get(reader->diags, i);
+	rg_diags_foreach (diag, reader->diags) {
 		if (diag->severity == RG_SEVERITY_ERROR)
 			return diag;
 	}
@@ -36,8 +35,7 @@ static bool concerns_all(const RgDiag *error)
 bool rg_readers_all_failed(const GPtrArray *readers)
 {
 	const RgDiag *reason = NULL;
-	for (guint i = 0; i < readers->len; i++) {
-		const RgReader *reader = g_ptr_array_index(readers, i);
+	rg_ptr_foreach (const RgReader, reader, readers) {
 		const RgDiag *error = reader->ok ? NULL : first_error(reader);
 		if (!error || !concerns_all(error) || (reason && !is_alike(reason, error)))
 			return false;

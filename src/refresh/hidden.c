@@ -7,12 +7,9 @@
 static guint count_standing(const GPtrArray *readers)
 {
 	guint standing = 0;
-	for (guint i = 0; i < readers->len; i++) {
-		const RgReader *reader = g_ptr_array_index(readers, i);
-		for (guint k = 0; k < reader->recorded->len; k++) {
-			const RgResource *recorded = g_ptr_array_index(reader->recorded, k);
+	rg_ptr_foreach (const RgReader, reader, readers) {
+		rg_ptr_foreach (const RgResource, recorded, reader->recorded)
 			standing += recorded->id && !recorded->leaving;
-		}
 	}
 	return standing;
 }
@@ -33,8 +30,7 @@ static bool sees_ours(const RgReader *reader)
 		if (!((const RgResource *)reader->seen->pdata[i])->lineage)
 			return true;
 	}
-	for (guint i = 0; i < reader->recorded->len; i++) {
-		const RgResource *recorded = reader->recorded->pdata[i];
+	rg_ptr_foreach (const RgResource, recorded, reader->recorded) {
 		if (recorded->id && rg_reader_find(reader, recorded))
 			return true;
 	}
@@ -43,11 +39,9 @@ static bool sees_ours(const RgReader *reader)
 
 bool rg_readers_see_nothing(const GPtrArray *readers)
 {
-	for (guint i = 0; i < readers->len; i++) {
-		const RgReader *reader = g_ptr_array_index(readers, i);
+	rg_ptr_foreach (const RgReader, reader, readers)
 		if (!reader->ok || sees_ours(reader) || has_young(reader))
 			return false;
-	}
 	return count_standing(readers) > 1;
 }
 
@@ -81,8 +75,7 @@ bool rg_refresh_is_there(RgProvider *provider, const RgRefreshInput *input, RgDi
 	if (count_standing(readers) < 2)
 		return true;
 	g_ptr_array_sort(readers, by_records);
-	for (guint i = 0; i < readers->len; i++) {
-		RgReader *reader = g_ptr_array_index(readers, i);
+	rg_ptr_foreach (RgReader, reader, readers) {
 		if (reader->recorded->len == 0)
 			continue;
 		bool read = rg_reader_read(reader);

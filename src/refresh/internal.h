@@ -27,16 +27,23 @@ typedef struct {
 	RgDiags *diags;
 } RgReader;
 
-/* refresh.c: reads once; discards the result of an earlier read. False if it failed. */
+/* reader.c */
+/* Reports how much was seen (RgRefreshInput.progress). */
+void rg_reader_tell(const RgReader *reader, bool done);
+/* Reads once; discards the result of an earlier read. False if it failed. */
 bool rg_reader_read(RgReader *reader);
 
 /* What was seen of a record's kind and id, or NULL. */
 RgResource *rg_reader_find(const RgReader *reader, const RgResource *recorded);
 
+/* readers.c */
 /* Readers; free with g_ptr_array_unref. */
 GPtrArray *rg_readers_new(void);
 /* Adds those that this cluster needs and that do not exist yet, by listings. */
 void rg_readers_add(GPtrArray *readers, RgProvider *provider, const RgRefreshInput *input);
+/* Those that do not run yet read and settle; then all are waited for. */
+void rg_readers_start(GPtrArray *readers);
+void rg_readers_wait(GPtrArray *readers);
 
 /* hidden.c: several resources are recorded, and the cloud has shown none with our marks or ids. */
 bool rg_readers_see_nothing(const GPtrArray *readers);
@@ -46,7 +53,13 @@ void rg_refresh_report_hidden(RgProvider *provider, const GPtrArray *readers, Rg
 bool rg_readers_all_failed(const GPtrArray *readers);
 void rg_refresh_report_failed(const GPtrArray *readers, RgDiags *diags);
 
+/* unread.c: false if no resource shows an attribute that several have got a moment ago, after
+ * provider.bad-result. */
+bool rg_reader_check_read(RgReader *reader);
+
 /* settle.c */
+/* An attribute that the cloud reports back and that only a writer changes; NULL: it is not. */
+bool rg_reader_is_telling(const RgAttribute *attribute);
 GArray *rg_shown_new(void);
 /* Reads again while the newest read shows a view that may be old, for at most settle_ms. False if a
  * read failed. */
@@ -54,8 +67,9 @@ bool rg_reader_settle(RgReader *reader);
 const RgKind *rg_reader_kind(const RgReader *reader, const RgResource *resource);
 /* Created or changed so recently that the cloud may still report the old view. */
 bool rg_reader_is_young(const RgReader *reader, const RgResource *recorded);
-/* It was removed a short while ago, and the cloud may still show what was: in a cloud that shows
- * changes at once, another one has its id, which may be a name. */
+/* It was removed less than consistency_s ago, so the cloud may still show what was. Afterwards it
+ * exists, whatever the state says. In a cloud that shows changes at once, another one has its id,
+ * which may be a name. */
 bool rg_reader_is_ghost(const RgReader *reader, const RgResource *observed);
 /* `observed` may be the view from before an update that is so recent that the cloud need not show
  * it: any view if the end of the update was not seen (two in a row may be hidden), else one that

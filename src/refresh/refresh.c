@@ -1,147 +1,28 @@
 #include "refresh/internal.h"
 
 #include <inttypes.h>
-#include <pthread.h>
 #include <string.h>
-#include "base/clock.h"
-
-/* People watch a count grow; more often than this they cannot read it. */
-#define PROGRESS_STEP 100
-
-static void free_resource(gpointer resource)
-{
-	rg_resource_free(resource);
-}
-
-static void tell_progress(const RgReader *reader, bool done)
-{
-	if (reader->input->progress)
-		reader->input->progress(
-			reader->input->progress_data, reader->name, reader->seen->len, done);
-}
-
-static void take_observed(void *data, RgResource *resource)
-{
-	RgReader *reader = data;
-	if (g_strcmp0(resource->lineage, reader->input->lineage) == 0)
-		g_clear_pointer(&resource->lineage, g_free);
-	g_ptr_array_add(reader->seen, resource);
-	g_hash_table_add(reader->by_id, resource);
-	if (reader->seen->len % PROGRESS_STEP == 0)
-		tell_progress(reader, false);
-}
-
-bool rg_reader_read(RgReader *reader)
-{
-	reader->read_ms = rg_clock_monotonic_ms();
-	g_hash_table_remove_all(reader->by_id);
-	g_ptr_array_set_size(reader->seen, 0);
-	const RgListing listing = {.kinds = (const char *const *)reader->kinds,
-		.cluster = reader->input->cluster,
-		.lineage = reader->input->lineage,
-		.known = reader->known};
-	return rg_provider_list(reader->provider, &listing, take_observed, reader, reader->diags);
-}
-
-static void *run_reader(void *data)
-{
-	RgReader *reader = data;
-	reader->ok = rg_reader_read(reader) && rg_reader_settle(reader);
-	tell_progress(reader, true);
-	return NULL;
-}
-
-/* By kind and id; kinds are interned. */
-static guint identity_hash(gconstpointer data)
-{
-	const RgResource *resource = data;
-	return g_str_hash(resource->id) ^ g_direct_hash(resource->kind);
-}
-
-static gboolean identity_equal(gconstpointer a, gconstpointer b)
-{
-	const RgResource *x = a, *y = b;
-	return x->kind == y->kind && g_str_equal(x->id, y->id);
-}
-
-RgResource *rg_reader_find(const RgReader *reader, const RgResource *recorded)
-{
-	return g_hash_table_lookup(reader->by_id, recorded);
-}
-
-/* Takes ownership of the array of kinds. */
-static RgReader *new_reader(RgProvider *provider, const RgRefreshInput *input, GStrv kinds)
-{
-	RgReader *reader = g_new0(RgReader, 1);
-	reader->provider = provider;
-	reader->input = input;
-	reader->kinds = kinds;
-	reader->name = g_strjoinv(", ", kinds);
-	reader->recorded = g_ptr_array_new();
-	reader->begin_ms = rg_clock_monotonic_ms();
-	reader->seen = g_ptr_array_new_with_free_func(free_resource);
-	reader->shown = rg_shown_new();
-	reader->by_id = g_hash_table_new(identity_hash, identity_equal);
-	reader->diags = rg_diags_new();
-	reader->known = json_object();
-	for (size_t i = 0; kinds[i]; i++)
-		json_object_set_new(reader->known, kinds[i], json_array());
-	for (size_t i = 0; i < rg_resource_set_size(input->recorded); i++) {
-		RgResource *recorded = rg_resource_set_get(input->recorded, i);
-		json_t *ids = json_object_get(reader->known, recorded->kind);
-		if (!ids)
-			continue;
-		g_ptr_array_add(reader->recorded, recorded);
-		if (recorded->id)
-			json_array_append_new(ids, json_string(recorded->id));
-	}
-	return reader;
-}
-
-static void free_reader(gpointer data)
-{
-	RgReader *reader = data;
-	g_ptr_array_unref(reader->recorded);
-	g_hash_table_unref(reader->by_id);
-	g_ptr_array_unref(reader->seen);
-	g_strfreev(reader->kinds);
-	g_free(reader->name);
-	json_decref(reader->known);
-	g_array_unref(reader->shown);
-	rg_diags_free(reader->diags);
-	g_free(reader);
-}
-
-static void start_all(GPtrArray *readers)
-{
-	for (guint i = 0; i < readers->len; i++) {
-		RgReader *reader = g_ptr_array_index(readers, i);
-		if (!reader->running)
-			reader->running =
-				pthread_create(&reader->thread, NULL, run_reader, reader) == 0;
-	}
-}
-
-static void wait_for_all(GPtrArray *readers)
-{
-	for (guint i = 0; i < readers->len; i++) {
-		RgReader *reader = g_ptr_array_index(readers, i);
-		if (reader->running)
-			pthread_join(reader->thread, NULL);
-		else
-			run_reader(reader);
-		reader->running = false;
-	}
-}
 
 /* A placeholder for a record without anything to show. */
-static void add_unseen(RgResourceSet *set, const RgResource *recorded, RgPresence presence)
+static RgResource *add_unseen(RgResourceSet *set, const RgResource *recorded, RgPresence presence)
 {
 	RgResource *resource = rg_resource_new(recorded->kind, recorded->name, recorded->index);
 	resource->group = recorded->group;
 	resource->id = g_strdup(recorded->id);
 	resource->presence = presence;
 	rg_resource_set_add(set, resource);
+	return resource;
+}
+
+/* The cloud knows it, and cannot say what it is: only this one. It has a record, so it is not a
+ * stranger. */
+static void add_unknown(
+	RgReader *reader, RgResourceSet *set, const RgResource *recorded, RgResource *observed)
+{
+	RgResource *resource = add_unseen(set, recorded, RG_UNKNOWN);
+	resource->status = g_strdup(observed->status ? observed->status : "it cannot be read");
+	g_hash_table_remove(reader->by_id, observed);
+	g_ptr_array_remove_fast(reader->seen, observed);
 }
 
 /* Puts an observed resource at the address of its record. Its attributes are not interned: each has
@@ -164,10 +45,15 @@ static void judge_record(RgReader *reader, const RgResource *recorded, RgResourc
 {
 	/* Takes an observed resource out of the reader, so that it is not freed with it. */
 	RgResource *observed = rg_reader_find(reader, recorded);
+	if (observed && observed->presence == RG_UNKNOWN) {
+		add_unknown(reader, set, recorded, observed);
+		return;
+	}
 	if (observed)
 		g_hash_table_remove(reader->by_id, observed);
 	if (observed) {
 		observed->doubtful = rg_reader_is_doubtful(reader, recorded, observed);
+		observed->unended = observed->doubtful && !rg_reader_is_young(reader, recorded);
 		add_seen(set, recorded, observed);
 	} else if (rg_reader_is_young(reader, recorded)) {
 		int64_t left_s = MAX(1, rg_reader_young_for_s(reader, recorded));
@@ -184,15 +70,26 @@ static void judge_record(RgReader *reader, const RgResource *recorded, RgResourc
 	}
 }
 
+/* The record whose creation was sent with the address in these marks: its pool may have another
+ * name since. */
+static const RgResource *find_marked(const RgReader *reader, const RgResource *observed)
+{
+	const RgResource *found = rg_resource_set_find(reader->input->recorded, observed->address);
+	for (guint i = 0; !found && i < reader->recorded->len; i++) {
+		const RgResource *recorded = g_ptr_array_index(reader->recorded, i);
+		if (!recorded->id && recorded->mismarked && recorded->kind == observed->kind &&
+			g_strcmp0(recorded->marked_as, observed->address) == 0)
+			found = recorded;
+	}
+	return found;
+}
+
 /* The record of an interrupted create that `observed` must come from, by its marks; NULL: none. */
 static const RgResource *find_pending(
 	const RgReader *reader, const RgResource *observed, const RgResourceSet *set)
 {
-	if (!observed->address || rg_resource_set_find(set, observed->address))
-		return NULL;
-	const RgResource *recorded =
-		rg_resource_set_find(reader->input->recorded, observed->address);
-	if (!recorded || recorded->id)
+	const RgResource *recorded = observed->address ? find_marked(reader, observed) : NULL;
+	if (!recorded || recorded->id || rg_resource_set_find(set, recorded->address))
 		return NULL;
 	bool same = rg_kind_is_of_create(
 		rg_reader_kind(reader, recorded), recorded->token, observed->token);
@@ -203,7 +100,8 @@ static const RgResource *find_pending(
  * frees it. */
 static bool judge_stranger(RgReader *reader, RgResource *observed, RgResourceSet *set)
 {
-	if (observed->presence != RG_PRESENT)
+	/* what cannot be read may exist: nothing is created in its place */
+	if (observed->presence == RG_ABSENT)
 		return false;
 	if (observed->lineage && reader->input->strangers)
 		g_ptr_array_add(reader->input->strangers, observed);
@@ -241,17 +139,13 @@ static void judge_strangers(RgReader *reader, RgResourceSet *set)
 	/* From here on `seen` owns nothing: resources with a record went to the set, the rest is in
 	 * by_id. */
 	g_autoptr(GPtrArray) strangers = g_ptr_array_new();
-	GHashTableIter iter;
-	gpointer observed;
-	g_hash_table_iter_init(&iter, reader->by_id);
-	while (g_hash_table_iter_next(&iter, &observed, NULL))
+	rg_hash_keys (RgResource, observed, reader->by_id)
 		g_ptr_array_add(strangers, observed);
 	g_hash_table_remove_all(reader->by_id);
 	g_ptr_array_set_free_func(reader->seen, NULL);
 	g_ptr_array_set_size(reader->seen, 0);
 	g_ptr_array_sort(strangers, by_id);
-	for (guint i = 0; i < strangers->len; i++) {
-		RgResource *stranger = g_ptr_array_index(strangers, i);
+	rg_ptr_foreach (RgResource, stranger, strangers) {
 		if (!judge_stranger(reader, stranger, set))
 			rg_resource_free(stranger);
 	}
@@ -260,13 +154,15 @@ static void judge_strangers(RgReader *reader, RgResourceSet *set)
 static void report_incomplete(RgReader *reader)
 {
 	/* The caller knows why it canceled. */
-	for (size_t i = 0; i < rg_diags_count(reader->diags); i++) {
-		if (g_str_equal(rg_diags_get(reader->diags, i)->code, "provider.canceled"))
-			return;
-	}
-	RgDiag *diag = rg_diags_error(reader->diags, "refresh.incomplete",
-		"%s could not be read: its %u recorded resource%s could not be checked",
-		reader->name, reader->recorded->len, reader->recorded->len == 1 ? "" : "s");
+	if (rg_diags_has_code(reader->diags, "provider.canceled"))
+		return;
+	unsigned n = reader->recorded->len;
+	g_autofree char *checks =
+		n ? g_strdup_printf(": its %u recorded resource%s could not be checked", n,
+			    n == 1 ? "" : "s")
+		  : g_strdup("");
+	RgDiag *diag = rg_diags_error(reader->diags, "refresh.incomplete", "%s could not be read%s",
+		reader->name, checks);
 	rg_diag_cloud(diag, rg_provider_name(reader->provider), NULL, NULL);
 	rg_diag_hint(
 		diag, "resources of this kind are not planned or changed until they can be read");
@@ -285,8 +181,11 @@ static void judge(RgReader *reader, RgResourceSet *set)
 		know_nothing(reader, set);
 		return;
 	}
-	for (guint i = 0; i < reader->recorded->len; i++) {
-		const RgResource *recorded = g_ptr_array_index(reader->recorded, i);
+	if (!reader->input->removing && !rg_reader_check_read(reader)) {
+		know_nothing(reader, set);
+		return;
+	}
+	rg_ptr_foreach (const RgResource, recorded, reader->recorded) {
 		if (recorded->id)
 			judge_record(reader, recorded, set);
 	}
@@ -296,8 +195,7 @@ static void judge(RgReader *reader, RgResourceSet *set)
 /* The core's own kind exists only in the state: what is recorded exists. */
 static void add_secrets(const RgRefreshInput *input, RgResourceSet *set)
 {
-	for (size_t i = 0; i < rg_resource_set_size(input->recorded); i++) {
-		const RgResource *recorded = rg_resource_set_get(input->recorded, i);
+	rg_resource_foreach (recorded, input->recorded) {
 		if (!g_str_equal(recorded->kind, RG_SECRET_KIND) ||
 			recorded->presence != RG_PRESENT)
 			continue;
@@ -315,8 +213,7 @@ static void add_strange_kinds(
 	RgProvider *provider, const RgRefreshInput *input, RgResourceSet *set, RgDiags *diags)
 {
 	const RgSchema *schema = rg_provider_get_schema(provider);
-	for (size_t i = 0; i < rg_resource_set_size(input->recorded); i++) {
-		const RgResource *recorded = rg_resource_set_get(input->recorded, i);
+	rg_resource_foreach (recorded, input->recorded) {
 		if (rg_schema_kind(schema, recorded->kind))
 			continue;
 		RgDiag *diag = rg_diags_error(diags, "refresh.incomplete",
@@ -325,55 +222,6 @@ static void add_strange_kinds(
 		rg_diag_address(diag, recorded->address, NULL);
 		rg_diag_hint(diag, "use the version of the module that created it");
 		add_unseen(set, recorded, RG_UNKNOWN);
-	}
-}
-
-static bool has_kind(const RgResourceSet *set, const char *kind)
-{
-	for (size_t i = 0; set && i < rg_resource_set_size(set); i++) {
-		if (g_str_equal(rg_resource_set_get(set, i)->kind, kind))
-			return true;
-	}
-	return false;
-}
-
-static bool is_read(RgProvider *provider, const RgRefreshInput *input, const char *name)
-{
-	const RgKind *kind = rg_schema_kind(rg_provider_get_schema(provider), name);
-	return !g_str_equal(name, RG_SECRET_KIND) &&
-	       (!kind->read_if_used || has_kind(input->recorded, name) ||
-		       has_kind(input->desired, name));
-}
-
-GPtrArray *rg_readers_new(void)
-{
-	return g_ptr_array_new_with_free_func(free_reader);
-}
-
-static bool has_reader(const GPtrArray *readers, const char *kind)
-{
-	for (guint i = 0; i < readers->len; i++) {
-		const RgReader *reader = g_ptr_array_index(readers, i);
-		if (g_strv_contains((const char *const *)reader->kinds, kind))
-			return true;
-	}
-	return false;
-}
-
-void rg_readers_add(GPtrArray *readers, RgProvider *provider, const RgRefreshInput *input)
-{
-	const GPtrArray *listings = rg_schema_listings(rg_provider_get_schema(provider));
-	for (guint i = 0; i < listings->len; i++) {
-		char *const *all = listings->pdata[i];
-		g_autoptr(GStrvBuilder) wanted = g_strv_builder_new();
-		for (size_t k = 0; all[k]; k++) {
-			if (is_read(provider, input, all[k]) && !has_reader(readers, all[k]))
-				g_strv_builder_add(wanted, all[k]);
-		}
-		g_auto(GStrv) kinds = g_strv_builder_end(wanted);
-		if (kinds[0])
-			g_ptr_array_add(
-				readers, new_reader(provider, input, g_steal_pointer(&kinds)));
 	}
 }
 
@@ -402,7 +250,7 @@ RgRefresh *rg_refresh_begin(RgProvider *provider, const RgRefreshInput *input)
 	refresh->input = *input;
 	refresh->readers = rg_readers_new();
 	rg_readers_add(refresh->readers, provider, &refresh->input);
-	start_all(refresh->readers);
+	rg_readers_start(refresh->readers);
 	return refresh;
 }
 
@@ -410,8 +258,7 @@ void rg_refresh_drop(RgRefresh *refresh)
 {
 	if (!refresh)
 		return;
-	for (guint i = 0; i < refresh->readers->len; i++) {
-		RgReader *reader = g_ptr_array_index(refresh->readers, i);
+	rg_ptr_foreach (RgReader, reader, refresh->readers) {
 		g_atomic_int_set(&reader->dropped, 1);
 		if (reader->running)
 			pthread_join(reader->thread, NULL);
@@ -432,8 +279,7 @@ static RgResourceSet *judge_all(const RgRefresh *refresh, RgDiags *diags)
 	bool hidden = rg_readers_see_nothing(readers);
 	if (hidden)
 		rg_refresh_report_hidden(refresh->provider, readers, diags);
-	for (guint i = 0; i < readers->len; i++) {
-		RgReader *reader = g_ptr_array_index(readers, i);
+	rg_ptr_foreach (RgReader, reader, readers) {
 		if (hidden)
 			know_nothing(reader, set);
 		else
@@ -448,8 +294,8 @@ RgResourceSet *rg_refresh_end(RgRefresh *refresh, const RgResourceSet *desired, 
 {
 	refresh->input.desired = desired;
 	rg_readers_add(refresh->readers, refresh->provider, &refresh->input);
-	start_all(refresh->readers);
-	wait_for_all(refresh->readers);
+	rg_readers_start(refresh->readers);
+	rg_readers_wait(refresh->readers);
 	g_ptr_array_sort_with_data(refresh->readers, by_kind,
 		rg_schema_kinds(rg_provider_get_schema(refresh->provider)));
 	RgResourceSet *set = judge_all(refresh, diags);

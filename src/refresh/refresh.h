@@ -9,14 +9,22 @@ typedef struct {
 	const char *cluster, *lineage; /* lineage NULL: nothing has ever been applied */
 	const RgResourceSet *recorded;
 	const RgResourceSet *desired; /* only which kinds are desired; NULL: nothing (yet) */
-	const GHashTable *tombstones; /* ids (char*) removed recently: seeing them does not yet mean
-					 "unmanaged" */
+	const GHashTable
+		*tombstones;  /* char* id -> int64_t*: when it was removed. For consistency_s
+				 from then on, seeing it does not mean "unmanaged" */
 	GPtrArray *strangers; /* gets resources with the cluster's name under another lineage and
 				 without a record (RgResource*, owned by it); NULL: not needed */
 	bool removing; /* everything is to be destroyed: what is seen need not match the record */
 	int64_t now_s;
+	/* since when the records cannot have changed, on the monotonic clock: whatever the date in
+	 * them, they are at least as old. 0: the start of this refresh */
+	int64_t since_ms;
+	/* char* address -> int64_t*: when, on the monotonic clock, the cloud showed no change of it
+	 * and must have shown any; may be NULL */
+	const GHashTable *quiet;
 	unsigned settle_ms; /* how long to wait for recent resources that are missing or show the
-			       old view */
+			       old view; longer, unless it is 0, for what is to be removed, was
+			       leaving or is dated in the future: until the cloud must show it */
 	/* called before each wait, from any thread: true if waiting would be useless; may be
 	 * NULL */
 	bool (*in_vain)(const void *data);

@@ -15,14 +15,28 @@ const RgKind *rg_reader_kind(const RgReader *reader, const RgResource *resource)
 	return rg_schema_kind(rg_provider_get_schema(reader->provider), resource->kind);
 }
 
+/* When the newest read began. */
+static int64_t read_s(const RgReader *reader)
+{
+	return reader->input->now_s + (reader->read_ms - reader->begin_ms) / 1000;
+}
+
+/* A clock that was ahead may have dated a change in the future. What is certain is how long we have
+ * known of it. */
+static int64_t age_s(const RgReader *reader, int64_t changed_s)
+{
+	const RgRefreshInput *input = reader->input;
+	int64_t since_ms = input->since_ms ? input->since_ms : reader->begin_ms;
+	return MAX(read_s(reader) - changed_s, (reader->read_ms - since_ms) / 1000);
+}
+
 int64_t rg_reader_young_for_s(const RgReader *reader, const RgResource *recorded)
 {
-	int64_t passed_s = (reader->read_ms - reader->begin_ms) / 1000;
 	/* the start of its removal is no reason for the cloud not to show it */
 	int64_t changed_s = recorded->leaving ? recorded->created_s
 					      : MAX(recorded->created_s, recorded->updated_s);
 	const RgKind *kind = rg_reader_kind(reader, recorded);
-	return changed_s + kind->consistency_s - (reader->input->now_s + passed_s);
+	return rg_provider_consistency_s(reader->provider, kind) - age_s(reader, changed_s);
 }
 
 bool rg_reader_is_young(const RgReader *reader, const RgResource *recorded)
@@ -39,8 +53,7 @@ static bool values_are_equal(
 	return rg_attribute_equal(attribute, wanted, part);
 }
 
-/* Attributes that the cloud reports back and that only a writer changes. */
-static bool is_telling(const RgAttribute *attribute)
+bool rg_reader_is_telling(const RgAttribute *attribute)
 {
 	return attribute && !attribute->unreadable && !attribute->create_only &&
 	       !attribute->computed && !attribute->sensitive && !attribute->ignore_drift;
@@ -76,15 +89,13 @@ GArray *rg_shown_new(void)
 static void shown_make(RgReader *reader, const RgResource *recorded)
 {
 	const RgKind *kind = rg_reader_kind(reader, recorded);
-	const char *name;
-	json_t *wanted;
 	/* The set is only read; the callback's type cannot express that. */
 	void *set = (void *)(uintptr_t)reader->input->recorded;
 	g_array_set_size(reader->shown, 0);
 	reader->shown_of = recorded;
-	json_object_foreach (recorded->attrs, name, wanted) {
+	rg_json_foreach_member (name, wanted, recorded->attrs) {
 		const RgAttribute *attribute = rg_kind_attribute(kind, name);
-		if (!is_telling(attribute) || json_is_null(wanted))
+		if (!rg_reader_is_telling(attribute) || json_is_null(wanted))
 			continue;
 		json_auto_t *value = rg_expr_resolve_known(wanted, rg_resource_set_value, set);
 		if (!value || rg_expr_has_refs(value))
@@ -122,12 +133,22 @@ static bool record_is_settled(RgReader *reader, const RgResource *recorded)
 	       shows_record(reader, recorded, observed);
 }
 
+/* An update that was started may have been pending, and may still be, unless the cloud said before
+ * this read that it is not. */
+static int64_t pending_s(const RgReader *reader, const RgResource *recorded)
+{
+	GHashTable *quiet = (GHashTable *)(uintptr_t)reader->input->quiet;
+	const int64_t *quiet_ms = quiet ? g_hash_table_lookup(quiet, recorded->address) : NULL;
+	const RgKind *kind = rg_reader_kind(reader, recorded);
+	int64_t shown_ms = 1000 * rg_provider_consistency_s(reader->provider, kind);
+	if (!recorded->updating || (quiet_ms && reader->read_ms >= *quiet_ms + shown_ms))
+		return 0;
+	return kind->unseen_update_s;
+}
+
 bool rg_reader_is_doubtful(RgReader *reader, const RgResource *recorded, const RgResource *observed)
 {
-	/* an update that was started may have been pending, and may still be */
-	const RgKind *kind = rg_reader_kind(reader, recorded);
-	int64_t pending_s = recorded->updating ? kind->unseen_update_s : 0;
-	if (rg_reader_young_for_s(reader, recorded) + pending_s <= 0 ||
+	if (rg_reader_young_for_s(reader, recorded) + pending_s(reader, recorded) <= 0 ||
 		observed->presence != RG_PRESENT)
 		return false;
 	return recorded->updating || !shows_record(reader, recorded, observed);
@@ -136,8 +157,11 @@ bool rg_reader_is_doubtful(RgReader *reader, const RgResource *recorded, const R
 bool rg_reader_is_ghost(const RgReader *reader, const RgResource *observed)
 {
 	GHashTable *tombstones = (GHashTable *)(uintptr_t)reader->input->tombstones;
-	return tombstones && g_hash_table_contains(tombstones, observed->id) &&
-	       rg_reader_kind(reader, observed)->consistency_s > 0;
+	const int64_t *removed_s =
+		tombstones ? g_hash_table_lookup(tombstones, observed->id) : NULL;
+	const RgKind *kind = rg_reader_kind(reader, observed);
+	return removed_s &&
+	       rg_provider_consistency_s(reader->provider, kind) > age_s(reader, *removed_s);
 }
 
 static bool is_settled(RgReader *reader)
@@ -154,13 +178,30 @@ static bool is_settled(RgReader *reader)
 	return true;
 }
 
+/* When it is no longer waited. What is to be removed, or was asked to leave by a run that was cut
+ * off, is waited for as long as the cloud may hide it, and so is what a clock that was ahead has
+ * dated in the future: the next run would wait too. */
+static int64_t settle_end_ms(RgReader *reader)
+{
+	const RgRefreshInput *input = reader->input;
+	int64_t end_ms = reader->begin_ms + input->settle_ms;
+	for (guint i = 0; input->settle_ms && i < reader->recorded->len; i++) {
+		const RgResource *recorded = g_ptr_array_index(reader->recorded, i);
+		bool ahead = MAX(recorded->created_s, recorded->updated_s) > input->now_s;
+		if ((input->removing || recorded->leaving || ahead) &&
+			!record_is_settled(reader, recorded))
+			end_ms = MAX(end_ms,
+				reader->read_ms + 1000 * rg_reader_young_for_s(reader, recorded));
+	}
+	return end_ms;
+}
+
 bool rg_reader_settle(RgReader *reader)
 {
-	int64_t end_ms = reader->begin_ms + reader->input->settle_ms;
 	int64_t wait_ms = WAIT_FIRST_MS;
 	const RgRefreshInput *input = reader->input;
 	while (!is_settled(reader)) {
-		int64_t left_ms = end_ms - rg_clock_monotonic_ms();
+		int64_t left_ms = settle_end_ms(reader) - rg_clock_monotonic_ms();
 		if (left_ms <= 0 || g_atomic_int_get(&reader->dropped) ||
 			(input->in_vain && input->in_vain(input->in_vain_data)))
 			return true;

@@ -12,7 +12,7 @@
 #define UNLESS_HELD                                                                                \
 	" EXISTS (SELECT 1 FROM %s.locks WHERE cluster = $1 AND token = $2) AND EXISTS (SELECT 1"  \
 	" FROM pg_catalog.pg_locks WHERE locktype = 'advisory' AND pid = pg_backend_pid()"         \
-	" AND granted AND classid::bigint = $3 AND objid::bigint = $4)"
+	" AND granted AND classid::bigint = $3 AND (objsubid = 2 OR objid::bigint = $4))"
 
 static void send_guard(RgRemote *pg, const RgGuard *guard)
 {
@@ -131,8 +131,7 @@ static void send_inserts(
 	RgRemote *pg, Statement *statement, const GPtrArray *changes, const RgShape *shape)
 {
 	guint rows = 0, most = MIN(ROWS_MAX, PARAMETERS_MAX / shape->n);
-	for (guint i = 0; i < changes->len; i++) {
-		const RgRowChange *change = changes->pdata[i];
+	rg_ptr_foreach (const RgRowChange, change, changes) {
 		if (change->shape != shape || change->before || !change->after)
 			continue;
 		if (rows == 0)
@@ -150,8 +149,7 @@ static void send_inserts(
 static void send_all_inserts(RgRemote *pg, Statement *statement, const GPtrArray *changes)
 {
 	g_autoptr(GPtrArray) done = g_ptr_array_new();
-	for (guint i = 0; i < changes->len; i++) {
-		const RgRowChange *change = changes->pdata[i];
+	rg_ptr_foreach (const RgRowChange, change, changes) {
 		if (g_ptr_array_find(done, change->shape, NULL))
 			continue;
 		g_ptr_array_add(done, (gpointer)(uintptr_t)change->shape);
@@ -166,8 +164,7 @@ static PgOutcome send_commit(RgRemote *pg, const RgCommit *commit)
 	Statement statement = {text, cells};
 	for (guint i = 0; i < commit->guards->len; i++)
 		send_guard(pg, &g_array_index(commit->guards, RgGuard, i));
-	for (guint i = 0; i < commit->changes->len; i++) {
-		const RgRowChange *change = commit->changes->pdata[i];
+	rg_ptr_foreach (const RgRowChange, change, commit->changes) {
 		if (!change->after)
 			send_delete(pg, &statement, change);
 		else if (change->before)
@@ -204,7 +201,8 @@ static PgOutcome find_fate(RgRemote *pg, const RgCommit *commit, Fate *fate)
 static bool refused(RgRemote *pg, const RgCommit *commit, RgDiags *diags)
 {
 	if (g_str_equal(pg->sqlstate, "22012"))
-		return pg_lost_lock(pg, g_array_index(commit->guards, RgGuard, 0).name, diags);
+		return rg_remote_lost_lock(
+			pg->shown, g_array_index(commit->guards, RgGuard, 0).name, diags);
 	return pg_error(pg, diags);
 }
 
@@ -234,8 +232,8 @@ bool pg_commit(RgRemote *pg, const RgCommit *commit, bool *unknown, RgDiags *dia
 		if (fate == FATE_DONE)
 			return true;
 		if (fate == FATE_OTHER)
-			return pg_lost_lock(
-				pg, g_array_index(commit->guards, RgGuard, 0).name, diags);
+			return rg_remote_lost_lock(
+				pg->shown, g_array_index(commit->guards, RgGuard, 0).name, diags);
 	}
 }
 

@@ -1,14 +1,11 @@
 #include "remote/postgres.h"
 #include "base/clock.h"
-#include "base/log.h"
+#include "base/loopback.h"
 #include <poll.h>
 #include <string.h>
 #include <unistd.h>
 
 #define CONNECT_MS 15000
-#define RECONNECT_MS 30000
-#define PAUSE_FIRST_MS 100
-#define PAUSE_MAX_MS 2000
 
 /* Takes schema=NAME out of the URL: libpq does not know it. */
 static char *take_schema(const char *url, char **schema)
@@ -42,11 +39,10 @@ static bool bad_url(const RgRemote *pg, const char *why, RgDiags *diags)
 	return false;
 }
 
-static bool is_loopback(const char *host)
+/* libpq takes nothing, a folder and an abstract name for a socket of this machine. */
+static bool host_is_here(const char *host)
 {
-	return !host || *host == '\0' || *host == '/' || *host == '@' ||
-	       g_str_equal(host, "localhost") || g_str_has_prefix(host, "127.") ||
-	       g_str_equal(host, "::1");
+	return !host || *host == '\0' || *host == '/' || *host == '@' || rg_is_loopback(host);
 }
 
 /* All of a list of hosts. */
@@ -55,7 +51,7 @@ static bool are_loopback(const char *hosts)
 	g_auto(GStrv) names = g_strsplit(hosts ? hosts : "", ",", -1);
 	bool all = true;
 	for (guint i = 0; names[i]; i++)
-		all = all && is_loopback(names[i]);
+		all = all && host_is_here(names[i]);
 	return all;
 }
 
@@ -264,44 +260,4 @@ bool pg_connect(RgRemote *pg)
 	PQfinish(pg->conn);
 	pg->conn = NULL;
 	return false;
-}
-
-void pg_pause(const RgRemote *pg, int64_t ms)
-{
-	int64_t until = rg_clock_monotonic_ms() + ms;
-	while (rg_clock_monotonic_ms() < until && !pg->canceled(pg->data))
-		poll(NULL, 0, (int)MIN(50, ms));
-}
-
-static PgOutcome lock_all_again(RgRemote *pg, const char **lost)
-{
-	GHashTableIter iter;
-	gpointer cluster, token;
-	g_hash_table_iter_init(&iter, pg->locks);
-	while (g_hash_table_iter_next(&iter, &cluster, &token)) {
-		PgOutcome outcome = pg_lock_again(pg, cluster, token);
-		*lost = cluster;
-		if (outcome != PG_DONE)
-			return outcome;
-	}
-	return PG_DONE;
-}
-
-/* The server may not have noticed yet that the old connection, which has the lock, is gone. */
-bool pg_reconnect(RgRemote *pg, RgDiags *diags)
-{
-	int64_t until = rg_clock_monotonic_ms() + RECONNECT_MS, pause_ms = PAUSE_FIRST_MS;
-	const char *lost = NULL;
-	PgOutcome outcome = PG_LOST;
-	rg_log(RG_LOG_DEBUG, "connects to the state again: %s", pg->message);
-	while (rg_clock_monotonic_ms() < until && !pg->canceled(pg->data)) {
-		outcome = pg->conn || pg_connect(pg) ? lock_all_again(pg, &lost) : PG_LOST;
-		if (outcome == PG_DONE)
-			return true;
-		if (outcome == PG_LOST && g_str_has_prefix(pg->sqlstate, "28"))
-			break;
-		pg_pause(pg, pause_ms);
-		pause_ms = MIN(2 * pause_ms, PAUSE_MAX_MS);
-	}
-	return outcome == PG_REFUSED ? pg_lost_lock(pg, lost, diags) : pg_error(pg, diags);
 }

@@ -1,6 +1,7 @@
 /* A store of documents: each cluster is a snapshot (compressed JSON) and the changes since. Private
  * to this folder; README.md has the objects and the rules. */
 #pragma once
+#include "remote/common.h"
 #include "remote/objects.h"
 #include <pthread.h>
 
@@ -32,7 +33,7 @@ bool doc_model_emit(const DocModel *model, const RgShape *const *shapes, size_t 
 /* A cell of the only row of table "clusters", as JSON; NULL: none. */
 const json_t *doc_model_cluster(const DocModel *model, const char *column);
 
-/* ---- documents.c */
+/* ---- a cluster as it is kept */
 
 typedef struct {
 	char *name;
@@ -63,12 +64,18 @@ struct RgRemote {
 	int64_t held_age_s;
 };
 
+/* documents_cluster.c */
+GHashTable *doc_clusters_new(void);			     /* char* -> DocCluster* */
 DocCluster *doc_cluster(RgRemote *remote, const char *name); /* creates it */
+bool doc_corrupt(const RgRemote *remote, const char *object, RgDiags *diags);
+
+/* documents_tables.c */
+bool doc_tables(RgRemote *remote, int64_t *version, char **moved_to, RgDiags *diags);
+bool doc_migrate(RgRemote *remote, int64_t version, RgDiags *diags);
+bool doc_mark_moved(RgRemote *remote, const char *to, RgDiags *diags);
 /* Writes the version of its tables; for a store with a lock of its own, with the first lock if that
  * is not free now. */
 bool doc_write_tables(RgRemote *remote, int64_t version, RgDiags *diags);
-bool doc_corrupt(const RgRemote *remote, const char *object, RgDiags *diags);
-bool doc_lost_lock(const RgRemote *remote, const char *cluster, RgDiags *diags);
 
 /* documents_names.c: g_free. */
 char *doc_folder(const char *cluster);
@@ -77,8 +84,6 @@ char *doc_lock_name(const char *cluster);
 /* Of an object's name: the cluster (g_free), and number and kind, NULL for the lock; NULL: it is
  * none of ours. */
 char *doc_parse_name(const char *object, uint64_t *number, const char **what);
-/* 32 random hex digits. */
-char *doc_token(void);
 
 /* documents_fetch.c */
 /* NULL and *absent, or diagnostics. */

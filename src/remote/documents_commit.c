@@ -20,10 +20,7 @@ static guint64 random_bits(unsigned n)
 bool doc_ids(RgRemote *remote, int64_t *first, RgDiags *diags)
 {
 	int64_t top = remote->ids;
-	GHashTableIter iter;
-	gpointer name, unused;
-	g_hash_table_iter_init(&iter, remote->leases);
-	while (g_hash_table_iter_next(&iter, &name, &unused))
+	rg_hash_keys (const char, name, remote->leases)
 		top = MAX(top, doc_cluster(remote, name)->ids);
 	if (top > IDS_MAX)
 		top = 0;
@@ -68,8 +65,8 @@ static bool commit_cluster(RgRemote *remote, const RgCommit *commit, const RgGua
 	DocCluster *cluster = doc_cluster(remote, guard->name);
 	DocLease *lease = g_hash_table_lookup(remote->leases, guard->name);
 	if (cluster->serial != guard->before || !lease || !doc_lease_holds(lease))
-		return doc_lost_lock(remote, guard->name, diags);
-	g_autofree char *token = doc_token();
+		return rg_remote_lost_lock(remote->shown, guard->name, diags);
+	g_autofree char *token = rg_remote_token();
 	g_autofree char *name = doc_name(guard->name, DOC_CHANGE, cluster->last + 1);
 	int64_t ids = MAX(cluster->ids, remote->ids);
 	g_autoptr(GBytes) bytes =
@@ -80,7 +77,7 @@ static bool commit_cluster(RgRemote *remote, const RgCommit *commit, const RgGua
 	*unknown = result == RG_OBJECT_FAILED;
 	bool refused = result == RG_OBJECT_ABSENT && !rg_diags_has_errors(diags); /* and gone */
 	if (result == RG_OBJECT_CONFLICT || refused)
-		return doc_lost_lock(remote, guard->name, diags);
+		return rg_remote_lost_lock(remote->shown, guard->name, diags);
 	if (result != RG_OBJECT_DONE)
 		return false;
 	g_ptr_array_add(cluster->changes, g_bytes_ref(bytes));
@@ -89,7 +86,7 @@ static bool commit_cluster(RgRemote *remote, const RgCommit *commit, const RgGua
 	cluster->serial = guard->after;
 	cluster->ids = ids;
 	if (doc_lease_is_lost(lease)) /* while it was written: it is open for the next run */
-		return doc_lost_lock(remote, guard->name, diags);
+		return rg_remote_lost_lock(remote->shown, guard->name, diags);
 	if (cluster->changes->len >= DOC_PENDING_MAX)
 		doc_compact(remote, cluster);
 	return true;
@@ -121,7 +118,7 @@ bool doc_fence(RgRemote *remote, const char *cluster, RgDiags *diags)
 		g_ptr_array_unref(names);
 		if (!ok)
 			return false;
-		g_autofree char *token = doc_token();
+		g_autofree char *token = rg_remote_token();
 		g_autofree char *name = doc_name(cluster, DOC_CHANGE, last + 1);
 		g_autoptr(GBytes) bytes = doc_pack(json_pack(
 			"{s:i, s:s, s:b}", "format", DOC_FORMAT, "by", token, "fence", true));

@@ -20,9 +20,8 @@ static bool put(RgRemote *remote, const char *name, GBytes *bytes, RgDiags *diag
 static bool write_history(RgRemote *remote, DocCluster *cluster, const DocModel *model, bool whole,
 	Compaction *made, RgDiags *diags)
 {
-	const json_t *old = json_object_get(cluster->snapshot, "history"), *chunk;
-	size_t i;
-	json_array_foreach (old, i, chunk) {
+	const json_t *old = json_object_get(cluster->snapshot, "history");
+	rg_json_foreach (chunk, old) {
 		if (!whole)
 			json_array_append(made->chunks, rg_json_unconst(chunk));
 	}
@@ -49,9 +48,7 @@ static bool write_snapshot(RgRemote *remote, DocCluster *cluster, const DocModel
 
 static bool has_number(const json_t *numbers, uint64_t number)
 {
-	const json_t *value;
-	size_t i;
-	json_array_foreach (numbers, i, value) {
+	rg_json_foreach (value, numbers) {
 		if ((uint64_t)json_integer_value(value) == number)
 			return true;
 	}

@@ -197,10 +197,7 @@ static bool look(RgRemote *remote, const char *only, bool *absent, RgDiags *diag
 	if (!names && !doc_list(remote, prefix, &names, diags))
 		return false;
 	g_autoptr(GHashTable) clusters = clusters_in(names, only);
-	GHashTableIter iter;
-	gpointer name, unused;
-	g_hash_table_iter_init(&iter, clusters);
-	while (g_hash_table_iter_next(&iter, &name, &unused)) {
+	rg_hash_keys (const char, name, clusters) {
 		uint64_t base, last;
 		doc_newest(names, name, &base, &last);
 		if (!fetch_cluster(remote, doc_cluster(remote, name), base, last, absent, diags))
@@ -233,10 +230,9 @@ static bool apply(RgRemote *remote, DocModel *model, const DocCluster *cluster,
 static bool apply_chunks(
 	RgRemote *remote, DocModel *model, DocCluster *cluster, bool *absent, RgDiags *diags)
 {
-	const json_t *chunks = json_object_get(cluster->snapshot, "history"), *chunk;
+	const json_t *chunks = json_object_get(cluster->snapshot, "history");
 	bool unused = false;
-	size_t i;
-	json_array_foreach (chunks, i, chunk) {
+	rg_json_foreach (chunk, chunks) {
 		g_autofree char *name =
 			doc_name(cluster->name, DOC_HISTORY, (uint64_t)json_integer_value(chunk));
 		json_auto_t *document = doc_get(remote, name, NULL, absent, diags);

@@ -132,7 +132,7 @@ static RgLockResult take(RgRemote *remote, const char *cluster, const char *name
 RgLockResult doc_lock(RgRemote *remote, const char *cluster, const RgHolder *holder, RgDiags *diags)
 {
 	g_auto(Found) found = {0};
-	g_autofree char *name = doc_lock_name(cluster), *id = doc_token();
+	g_autofree char *name = doc_lock_name(cluster), *id = rg_remote_token();
 	json_auto_t *mine = doc_holder_json(holder, id, doc_lease_ttl_s(remote->objects));
 	keep_held(remote, NULL, -1);
 	g_clear_pointer(&remote->names, g_ptr_array_unref); /* what was before the lock is old */

@@ -1,7 +1,6 @@
 /* clusters/NAME/lock, clusters/NAME/00000000000000000042.change and so on. */
 #include "remote/documents.h"
 #include <string.h>
-#include <sys/random.h>
 
 #define FOLDER "clusters/"
 #define DIGITS 20
@@ -55,13 +54,4 @@ char *doc_parse_name(const char *object, uint64_t *number, const char **what)
 	g_autofree char *escaped = g_strndup(start, (gsize)(slash - start));
 	g_strdelimit(escaped, "~", '%');
 	return g_uri_unescape_string(escaped, NULL);
-}
-
-char *doc_token(void)
-{
-	guint64 words[2] = {0, 0};
-	if (getrandom(words, sizeof(words), 0) != (ssize_t)sizeof(words))
-		words[0] = ((guint64)g_random_int() << 32) | g_random_int();
-	return g_strdup_printf(
-		"%016" G_GINT64_MODIFIER "x%016" G_GINT64_MODIFIER "x", words[0], words[1]);
 }

@@ -132,8 +132,7 @@ static const RgCell *cell_named(const RgShape *shape, const RgCell *cells, const
  * run is not in the same commit. */
 static bool run_is_of(const RgCommit *commit, int64_t run, int64_t cluster)
 {
-	for (guint i = 0; i < commit->changes->len; i++) {
-		const RgRowChange *change = commit->changes->pdata[i];
+	rg_ptr_foreach (const RgRowChange, change, commit->changes) {
 		const RgCell *cells = change->after ? change->after : change->before;
 		if (g_str_equal(change->shape->name, "runs") &&
 			cell_named(change->shape, cells, "seq")->number == run)
@@ -157,8 +156,7 @@ static bool is_of(const RgCommit *commit, const RgRowChange *change, const RgGua
 json_t *doc_rows_of_commit(const RgCommit *commit, const RgGuard *guard)
 {
 	json_t *rows = json_object();
-	for (guint i = 0; i < commit->changes->len; i++) {
-		const RgRowChange *change = commit->changes->pdata[i];
+	rg_ptr_foreach (const RgRowChange, change, commit->changes) {
 		if (!is_of(commit, change, guard))
 			continue;
 		json_t *table = table_of(rows, change->shape);
@@ -184,12 +182,11 @@ static bool is_list(const json_t *table, const char *member)
 static bool table_is_sound(const json_t *table)
 {
 	const json_t *columns = json_object_get(table, "columns");
-	const json_t *keys = json_object_get(table, "keys"), *key;
-	size_t i;
+	const json_t *keys = json_object_get(table, "keys");
 	if (!json_is_array(columns) || !json_is_array(keys) || !is_list(table, "new") ||
 		!is_list(table, "set") || !is_list(table, "drop"))
 		return false;
-	json_array_foreach (keys, i, key) {
+	rg_json_foreach (key, keys) {
 		if (!json_is_integer(key) || json_integer_value(key) < 0 ||
 			(size_t)json_integer_value(key) >= json_array_size(columns))
 			return false;
@@ -219,9 +216,7 @@ static DocTable *model_table(DocModel *model, const char *name, const json_t *so
 static char *key_of_row(const json_t *keys, const json_t *row)
 {
 	GString *text = g_string_new(NULL);
-	const json_t *key;
-	size_t i;
-	json_array_foreach (keys, i, key)
+	rg_json_foreach (key, keys)
 		add_key(text, json_array_get(row, (size_t)json_integer_value(key)));
 	return g_string_free(text, FALSE);
 }
@@ -229,25 +224,21 @@ static char *key_of_row(const json_t *keys, const json_t *row)
 static char *key_of_drop(const json_t *drop)
 {
 	GString *text = g_string_new(NULL);
-	const json_t *value;
-	size_t i;
-	json_array_foreach (drop, i, value)
+	rg_json_foreach (value, drop)
 		add_key(text, value);
 	return g_string_free(text, FALSE);
 }
 
 static void apply_table(DocTable *table, const json_t *source, bool *strange)
 {
-	json_t *row;
-	size_t i;
-	json_array_foreach (json_object_get(source, "drop"), i, row) {
+	rg_json_foreach (row, json_object_get(source, "drop")) {
 		g_autofree char *key = key_of_drop(row);
 		if (!g_hash_table_remove(table->rows, key))
 			*strange = true;
 	}
-	json_array_foreach (json_object_get(source, "new"), i, row)
+	rg_json_foreach (row, json_object_get(source, "new"))
 		g_hash_table_replace(table->rows, key_of_row(table->keys, row), json_incref(row));
-	json_array_foreach (json_object_get(source, "set"), i, row) {
+	rg_json_foreach (row, json_object_get(source, "set")) {
 		char *key = key_of_row(table->keys, row);
 		if (!g_hash_table_contains(table->rows, key))
 			*strange = true;
@@ -257,11 +248,10 @@ static void apply_table(DocTable *table, const json_t *source, bool *strange)
 
 bool doc_model_apply(DocModel *model, const json_t *document, bool *strange)
 {
-	json_t *rows = json_object_get(document, "rows"), *source;
-	const char *name;
+	json_t *rows = json_object_get(document, "rows");
 	if (rows && !json_is_object(rows))
 		return false;
-	json_object_foreach (rows, name, source) {
+	rg_json_foreach_member (name, source, rows) {
 		if (!table_is_sound(source))
 			return false;
 		apply_table(model_table(model, name, source), source, strange);
@@ -271,9 +261,7 @@ bool doc_model_apply(DocModel *model, const json_t *document, bool *strange)
 
 static size_t column_of(const DocTable *table, const char *name)
 {
-	const json_t *column;
-	size_t i;
-	json_array_foreach (table->columns, i, column) {
+	rg_json_foreach_at (i, column, table->columns) {
 		if (g_strcmp0(json_string_value(column), name) == 0)
 			return i;
 	}
@@ -298,14 +286,9 @@ static RgPart part_of(const char *name, const DocTable *table, const json_t *row
 json_t *doc_rows_of_model(const DocModel *model, RgPart part)
 {
 	json_t *rows = json_object();
-	GHashTableIter tables, iter;
-	gpointer name, value, key, row;
-	g_hash_table_iter_init(&tables, model->tables);
-	while (g_hash_table_iter_next(&tables, &name, &value)) {
-		DocTable *table = value;
+	rg_hash_foreach (name, DocTable, table, model->tables) {
 		json_t *list = json_array();
-		g_hash_table_iter_init(&iter, table->rows);
-		while (g_hash_table_iter_next(&iter, &key, &row)) {
+		rg_hash_values (void, row, table->rows) {
 			if (part_of(name, table, row) == part)
 				json_array_append(list, row);
 		}
@@ -318,12 +301,8 @@ json_t *doc_rows_of_model(const DocModel *model, RgPart part)
 
 bool doc_model_has(const DocModel *model, RgPart part)
 {
-	GHashTableIter tables, iter;
-	gpointer name, table, key, row;
-	g_hash_table_iter_init(&tables, model->tables);
-	while (g_hash_table_iter_next(&tables, &name, &table)) {
-		g_hash_table_iter_init(&iter, ((DocTable *)table)->rows);
-		while (g_hash_table_iter_next(&iter, &key, &row)) {
+	rg_hash_foreach (name, const DocTable, table, model->tables) {
+		rg_hash_values (void, row, table->rows) {
 			if (part_of(name, table, row) == part)
 				return true;
 		}

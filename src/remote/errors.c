@@ -48,24 +48,13 @@ bool pg_error(const RgRemote *pg, RgDiags *diags)
 	} else if (pg->sqlstate[0] == '\0') {
 		diag = rg_diags_error(diags, "state.unreachable",
 			"the state \"%s\" could not be reached", pg->shown);
-		rg_diag_hint(diag,
-			"check the URL, the network and the server; nothing recorded is lost");
+		rg_diag_hint(diag, "check the URL, the network and the server; your state is safe");
 	} else {
 		diag = rg_diags_error(diags, usual, "the state \"%s\" could not be %s", pg->shown,
 			pg->writes ? "written" : "read");
-		rg_diag_hint(diag, "check the log of the server; nothing recorded is lost");
+		rg_diag_hint(diag, "check the log of the server; your state is safe");
 	}
 	rg_diag_detail(diag, "PostgreSQL: %s%s%s%s", pg->message, pg->sqlstate[0] ? " (" : "",
 		pg->sqlstate, pg->sqlstate[0] ? ")" : "");
-	return false;
-}
-
-bool pg_lost_lock(const RgRemote *pg, const char *cluster, RgDiags *diags)
-{
-	RgDiag *diag = rg_diags_error(diags, "state.lost-lock",
-		"the lock of cluster %s in the state \"%s\" is lost", cluster, pg->shown);
-	rg_diag_detail(diag, "another run has taken it, or has changed the cluster");
-	rg_diag_hint(diag, "wait until the other run has ended, then run the command again: it "
-			   "resolves what this run left open");
 	return false;
 }

@@ -3,7 +3,7 @@
  * waits for all their answers, one round trip. Statements between two pg_sync are one transaction,
  * unless one of them is BEGIN. */
 #pragma once
-#include "remote/remote.h"
+#include "remote/common.h"
 #include <libpq-fe.h>
 
 /* As catalog/pg_type.dat has them. */
@@ -37,9 +37,10 @@ struct RgRemote {
 RgRemote *pg_open(const RgRemoteOpen *how, RgDiags *diags);
 void pg_close(RgRemote *pg);
 bool pg_connect(RgRemote *pg); /* message and sqlstate on false */
-/* Until the server is there again and the locks are ours as before, for half a minute at most. */
+
+/* reconnect.c: until the server is there again and the locks are ours as before, for half a minute
+ * at most. */
 bool pg_reconnect(RgRemote *pg, RgDiags *diags);
-void pg_pause(const RgRemote *pg, int64_t ms); /* ends early when canceled */
 
 /* exchange.c. `text` has %s where the schema belongs. */
 void pg_send(RgRemote *pg, const char *text, const RgCell *cells, guint n);
@@ -59,8 +60,6 @@ RgCell pg_bind_text(const char *text); /* borrowed */
 
 /* errors.c: what went wrong, under the code that fits; returns false. */
 bool pg_error(const RgRemote *pg, RgDiags *diags);
-/* Someone else has the lock, or has written. */
-bool pg_lost_lock(const RgRemote *pg, const char *cluster, RgDiags *diags);
 
 /* tables.c */
 bool pg_tables(RgRemote *pg, int64_t *version, char **moved_to, RgDiags *diags);
@@ -77,8 +76,13 @@ void pg_end(RgRemote *pg);
 bool pg_ids(RgRemote *pg, int64_t *first, RgDiags *diags);
 bool pg_commit(RgRemote *pg, const RgCommit *commit, bool *unknown, RgDiags *diags);
 
-/* lock.c */
+/* lock_take.c */
 RgLockResult pg_lock(RgRemote *pg, const char *cluster, const RgHolder *holder, RgDiags *diags);
+
+/* lock.c */
+PgOutcome pg_lock_try(RgRemote *pg, const char *cluster, bool *taken);
+/* All of this connection's locks of the cluster. */
+void pg_lock_release(RgRemote *pg, const char *cluster);
 void pg_holder(RgRemote *pg, const char *cluster, void (*told)(void *data, const RgHolder *holder),
 	void *data);
 bool pg_look(RgRemote *pg, const char *cluster, RgHolderSeen seen, void *data, bool *known,

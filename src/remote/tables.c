@@ -4,6 +4,7 @@
 #include <string.h>
 
 #define FIRST_VERSION 9 /* the first that was ever created here */
+#define TRIES 3
 
 static const char *const v9[] = {
 	"CREATE TABLE %s.state (one bigint PRIMARY KEY CHECK (one = 1), version bigint NOT NULL,"
@@ -172,25 +173,57 @@ static PgOutcome run_steps(RgRemote *pg, int64_t version)
 	return pg_sync(pg, NULL, NULL);
 }
 
-/* One transaction; two runs that come at the same time do it one after the other. */
+/* One after the other: the row of "state", which only who may write can lock; of those that find no
+ * tables, the second to create them waits for the first. Not an advisory lock: anyone can hold one.
+ */
+static PgOutcome lock_tables(RgRemote *pg)
+{
+	bool found;
+	PgOutcome outcome = find_table(pg, &found);
+	if (outcome != PG_DONE || !found)
+		return outcome;
+	pg_send(pg, "SELECT 1 FROM %s.state FOR UPDATE", NULL, 0);
+	return pg_sync(pg, NULL, NULL);
+}
+
+/* In one transaction. */
+static PgOutcome migrate(RgRemote *pg, int64_t version)
+{
+	pg_send_plain(pg, "BEGIN", NULL, 0);
+	PgOutcome outcome = lock_tables(pg);
+	if (outcome == PG_DONE)
+		outcome = run_steps(pg, version);
+	if (outcome != PG_DONE)
+		return outcome;
+	pg_send_plain(pg, "COMMIT", NULL, 0);
+	return pg_sync(pg, NULL, NULL);
+}
+
+static void roll_back(RgRemote *pg)
+{
+	pg_send_plain(pg, "ROLLBACK", NULL, 0);
+	pg_sync(pg, NULL, NULL);
+}
+
+/* While we waited: unique_violation of a catalog, duplicate_schema, duplicate_table. */
+static bool is_there_now(const RgRemote *pg)
+{
+	static const char *const states[] = {"23505", "42P06", "42P07", NULL};
+	return g_strv_contains(states, pg->sqlstate);
+}
+
 bool pg_migrate(RgRemote *pg, int64_t version, RgDiags *diags)
 {
 	g_assert(version < FIRST_VERSION + (int64_t)G_N_ELEMENTS(steps));
-	const RgCell key = pg_bind_int(pg_lock_key(pg, ""));
-	pg_send_plain(pg, "BEGIN", NULL, 0);
-	pg_send_plain(pg, "SELECT pg_advisory_xact_lock($1)", &key, 1);
-	PgOutcome outcome = pg_sync(pg, NULL, NULL);
-	if (outcome == PG_DONE)
-		outcome = run_steps(pg, version);
-	if (outcome == PG_DONE) {
-		pg_send_plain(pg, "COMMIT", NULL, 0);
-		outcome = pg_sync(pg, NULL, NULL);
+	PgOutcome outcome = migrate(pg, version);
+	for (int tries = 1; outcome == PG_REFUSED && is_there_now(pg) && tries < TRIES; tries++) {
+		roll_back(pg);
+		outcome = migrate(pg, version);
 	}
 	if (outcome == PG_DONE)
 		return true;
 	pg_error(pg, diags);
-	pg_send_plain(pg, "ROLLBACK", NULL, 0);
-	pg_sync(pg, NULL, NULL);
+	roll_back(pg);
 	return false;
 }
 
@@ -207,8 +240,5 @@ bool pg_mark_moved(RgRemote *pg, const char *to, RgDiags *diags)
 		return true;
 	if (!g_str_equal(pg->sqlstate, "22012"))
 		return pg_error(pg, diags);
-	RgDiag *diag = rg_diags_error(diags, "state.locked",
-		"another run has created a cluster in the state \"%s\" in the meantime", pg->shown);
-	rg_diag_hint(diag, "run the command again: it moves that one too");
-	return false;
+	return rg_remote_has_more(pg->shown, diags);
 }

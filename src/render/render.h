@@ -26,6 +26,8 @@ typedef struct {
  * except line feeds, tabs and our colours, no line that a CI system executes (base/disarm.h). All
  * texts of this folder are like that. */
 char *rg_render_printable(const char *text);
+/* The same for a name inside a line: without line feeds, tabs and colours. NULL gives NULL. */
+char *rg_render_name(const char *text);
 /* The report of `raygpu doctor`, a document of schemas/doctor.schema.json. */
 char *rg_render_doctor(const json_t *document, const RgStyle *style);
 /* A paragraph wrapped to the width, every line after `indent`. */
@@ -51,10 +53,21 @@ char *rg_render_drift(const RgDrift *drift, const RgStyle *style);
 json_t *rg_render_drift_json(const RgDrift *drift);
 json_t *rg_render_drift_item(const RgDriftItem *item); /* one row of it */
 
+/* What `raygpu status` knows of one cluster. Borrowed. */
+typedef struct {
+	const RgPlan *plan;
+	const RgDrift *drift;
+	bool reports;		/* rg_ready_reports */
+	const json_t *last_run; /* as rg_store_runs has it; NULL: none */
+} RgStatus;
+/* An item of `clusters` in schemas/status.schema.json, and that as people read it. */
+json_t *rg_render_status_json(const RgStatus *status);
+char *rg_render_status(const json_t *document, const RgStyle *style);
+
 /* State: `show` without a plan, `state list`, `state show`. Sensitive values are never shown. */
 char *rg_render_state(const char *cluster, const RgResourceSet *recorded, const RgSchema *schema,
 	const RgStyle *style);
-/* The leases that are recorded (pipeline/lease.h), a comment line each; "" without any. */
+/* The leases that are recorded (intent/lease.h), a comment line each; "" without any. */
 char *rg_render_recorded_leases(const char *cluster, const json_t *leases, const RgStyle *style);
 /* With the keys of `terraform show -json`, format 1.0. */
 json_t *rg_render_state_json(const RgResourceSet *recorded, const RgSchema *schema);

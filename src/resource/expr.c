@@ -31,9 +31,7 @@ static bool part_valid(const json_t *part)
 
 static bool plain_object_valid(const json_t *value)
 {
-	json_t *object = rg_json_unconst(value), *member;
-	const char *key;
-	json_object_foreach (object, key, member)
+	rg_json_foreach_member (key, member, value)
 		if (key[0] == '$' || !rg_expr_valid(member))
 			return false;
 	return true;
@@ -41,13 +39,11 @@ static bool plain_object_valid(const json_t *value)
 
 bool rg_expr_valid(const json_t *value)
 {
-	const json_t *member;
-	size_t i;
 	switch (kind_of(value)) {
 	case KIND_REF:
 		return true;
 	case KIND_JOIN:
-		json_array_foreach (json_object_get(value, "$join"), i, member)
+		rg_json_foreach (member, json_object_get(value, "$join"))
 			if (!part_valid(member))
 				return false;
 		return true;
@@ -56,7 +52,7 @@ bool rg_expr_valid(const json_t *value)
 	case KIND_NONE:
 		break;
 	}
-	json_array_foreach (value, i, member)
+	rg_json_foreach (member, value)
 		if (!rg_expr_valid(member))
 			return false;
 	return !json_is_object(value) || plain_object_valid(value);
@@ -66,15 +62,12 @@ bool rg_expr_valid(const json_t *value)
 static bool walk_refs(
 	const json_t *value, bool (*found)(const char *address, void *data), void *data)
 {
-	json_t *object = rg_json_unconst(value), *member;
-	const char *key;
-	size_t i;
 	if (kind_of(value) == KIND_REF)
 		return found(json_string_value(json_object_get(value, "$ref")), data);
-	json_object_foreach (object, key, member)
+	rg_json_foreach_member (key, member, value)
 		if (walk_refs(member, found, data))
 			return true;
-	json_array_foreach (object, i, member)
+	rg_json_foreach (member, value)
 		if (walk_refs(member, found, data))
 			return true;
 	return false;
@@ -99,9 +92,7 @@ static bool is_renamed(const char *address, void *data)
 
 static void rename_refs(json_t *value, GHashTable *renamed)
 {
-	const char *key, *to;
-	json_t *member;
-	size_t i;
+	const char *to;
 	if (kind_of(value) == KIND_REF) {
 		to = g_hash_table_lookup(
 			renamed, json_string_value(json_object_get(value, "$ref")));
@@ -109,9 +100,9 @@ static void rename_refs(json_t *value, GHashTable *renamed)
 			rg_json_set_str(value, "$ref", to);
 		return;
 	}
-	json_object_foreach (value, key, member)
+	rg_json_foreach_member (key, member, value)
 		rename_refs(member, renamed);
-	json_array_foreach (value, i, member)
+	rg_json_foreach (member, value)
 		rename_refs(member, renamed);
 }
 
@@ -134,15 +125,17 @@ bool rg_expr_has_refs(const json_t *value)
 	return walk_refs(value, any_address, NULL);
 }
 
+enum { FASTEST = 1, SMALLEST = 9 };
+
 /* gzip with a header without time and machine, so that the same text gives the same bytes
  * everywhere (RFC 1952: mtime 0, OS 255 = unknown). Passes the bytes to `sink`, or counts them. */
-static size_t gzip(const char *data, size_t len, GByteArray *sink)
+static size_t gzip(const char *data, size_t len, int level, GByteArray *sink)
 {
 	z_stream stream = {0};
 	gz_header header = {.os = 255};
 	unsigned char chunk[16384];
 	size_t total = 0;
-	int status = deflateInit2(&stream, 9, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY);
+	int status = deflateInit2(&stream, level, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY);
 	g_assert(status == Z_OK);
 	deflateSetHeader(&stream, &header);
 	stream.next_in = (Bytef *)(uintptr_t)data;
@@ -161,9 +154,10 @@ static size_t gzip(const char *data, size_t len, GByteArray *sink)
 	return total;
 }
 
-size_t rg_expr_gzip_size(const char *data, size_t len)
+size_t rg_expr_gzip_size(const char *data, size_t len, size_t enough)
 {
-	return gzip(data, len, NULL);
+	size_t most = gzip(data, len, FASTEST, NULL);
+	return most <= enough ? most : gzip(data, len, SMALLEST, NULL);
 }
 
 typedef struct {
@@ -206,10 +200,8 @@ static json_t *resolve_text(const json_t *part, const Resolver *resolver)
 static json_t *resolve_join(const json_t *expr, const Resolver *resolver)
 {
 	g_autoptr(GString) joined = g_string_new(NULL);
-	const json_t *part;
 	bool known = true;
-	size_t i;
-	json_array_foreach (json_object_get(expr, "$join"), i, part) {
+	rg_json_foreach (part, json_object_get(expr, "$join")) {
 		json_auto_t *text = resolve_text(part, resolver);
 		if (text)
 			g_string_append_len(
@@ -228,7 +220,7 @@ static json_t *resolve_gzip(const json_t *expr, const Resolver *resolver)
 	if (!text)
 		return NULL;
 	g_autoptr(GByteArray) bytes = g_byte_array_new();
-	gzip(json_string_value(text), json_string_length(text), bytes);
+	gzip(json_string_value(text), json_string_length(text), SMALLEST, bytes);
 	g_autofree char *base64 = g_base64_encode(bytes->data, bytes->len);
 	return json_string(base64);
 }
@@ -236,9 +228,7 @@ static json_t *resolve_gzip(const json_t *expr, const Resolver *resolver)
 static json_t *resolve_object(const json_t *value, const Resolver *resolver)
 {
 	json_auto_t *copy = json_object();
-	json_t *object = rg_json_unconst(value), *member;
-	const char *key;
-	json_object_foreach (object, key, member) {
+	rg_json_foreach_member (key, member, value) {
 		json_t *resolved = resolve(member, resolver);
 		if (!resolved)
 			return NULL;
@@ -250,9 +240,7 @@ static json_t *resolve_object(const json_t *value, const Resolver *resolver)
 static json_t *resolve_array(const json_t *value, const Resolver *resolver)
 {
 	json_auto_t *copy = json_array();
-	const json_t *member;
-	size_t i;
-	json_array_foreach (value, i, member) {
+	rg_json_foreach (member, value) {
 		json_t *resolved = resolve(member, resolver);
 		if (!resolved)
 			return NULL;

@@ -26,5 +26,6 @@ json_t *rg_expr_resolve(const json_t *value, RgExprLookup lookup, void *data, Rg
 json_t *rg_expr_resolve_known(const json_t *value, RgExprLookup lookup, void *data);
 /* The text inside a $gzip_base64; NULL if it is not one, or is larger than `max` bytes. */
 char *rg_expr_gunzip(const char *base64, size_t max);
-/* The number of bytes of gzip at level 9, without keeping them. */
-size_t rg_expr_gzip_size(const char *data, size_t len);
+/* The number of bytes of a $gzip_base64 before base64; that of a faster compression, which makes
+ * more of them, if it is not more than `enough`. */
+size_t rg_expr_gzip_size(const char *data, size_t len, size_t enough);

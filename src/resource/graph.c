@@ -10,14 +10,11 @@ GStrv rg_resource_dependencies(const RgResource *resource)
 {
 	g_autoptr(GHashTable) found = g_hash_table_new_full(g_str_hash, g_str_equal, NULL, NULL);
 	g_autoptr(GPtrArray) sorted = g_ptr_array_new();
-	GHashTableIter iter;
-	gpointer address;
 	rg_expr_refs(resource->attrs, found);
 	for (size_t i = 0; resource->depends_on && resource->depends_on[i]; i++)
 		if (!g_hash_table_contains(found, resource->depends_on[i]))
 			g_hash_table_add(found, g_strdup(resource->depends_on[i]));
-	g_hash_table_iter_init(&iter, found);
-	while (g_hash_table_iter_next(&iter, &address, NULL))
+	rg_hash_keys (char, address, found)
 		g_ptr_array_add(sorted, address);
 	g_ptr_array_sort(sorted, compare_addresses);
 	g_ptr_array_add(sorted, NULL);

@@ -4,9 +4,7 @@
 
 static bool is_ignored(const char *key, const json_t *ignored)
 {
-	size_t i;
-	const json_t *pattern;
-	json_array_foreach (ignored, i, pattern)
+	rg_json_foreach (pattern, ignored)
 		if (g_pattern_match_simple(json_string_value(pattern), key))
 			return true;
 	return false;
@@ -19,9 +17,7 @@ json_t *rg_attribute_without(
 	if (!labels || !json_array_size(ignored) || !json_is_object(value))
 		return json_incref(rg_json_unconst(value));
 	json_auto_t *left = json_object();
-	const char *key;
-	json_t *label;
-	json_object_foreach (rg_json_unconst(value), key, label)
+	rg_json_foreach_member (key, label, value)
 		if (!is_ignored(key, ignored))
 			json_object_set(left, key, label);
 	return json_object_size(left) ? g_steal_pointer(&left) : NULL;

@@ -15,14 +15,13 @@ static bool text_or_null(const json_t *item, const char *key, const char **text)
 
 static bool take_dependencies(const json_t *item, RgResource *resource)
 {
-	const json_t *list = json_object_get(item, "depends_on"), *entry;
-	size_t i;
+	const json_t *list = json_object_get(item, "depends_on");
 	if (!list || json_is_null(list))
 		return true;
 	if (!json_is_array(list))
 		return false;
 	g_autoptr(GStrvBuilder) builder = g_strv_builder_new();
-	json_array_foreach (list, i, entry) {
+	rg_json_foreach (entry, list) {
 		if (!json_is_string(entry))
 			return false;
 		g_strv_builder_add(builder, json_string_value(entry));
@@ -89,13 +88,11 @@ static RgResource *take_item(RgResourceSet *set, const json_t *item, const char 
 /* The item stands for one resource per index. What is wrong, or NULL. */
 static const char *add_copies(RgResourceSet *set, const RgResource *first, const json_t *indexes)
 {
-	size_t i;
-	const json_t *index;
 	if (first->index >= 0)
 		return "has both an index of its own and `indexes`";
 	if (json_array_size(indexes) == 0)
 		return "has `indexes` that are not a list of numbers";
-	json_array_foreach (indexes, i, index) {
+	rg_json_foreach (index, indexes) {
 		if (!json_is_integer(index) || json_integer_value(index) < 0)
 			return "has `indexes` that are not a list of numbers";
 		/* One node of a pool: everything except the index is as in `first`. */
@@ -128,13 +125,11 @@ static const char *add_item(RgResourceSet *set, const json_t *item)
 RgResourceSet *rg_resource_set_from_lowered(const json_t *resources, RgDiags *diags)
 {
 	g_autoptr(RgResourceSet) set = rg_resource_set_new();
-	const json_t *item;
-	size_t i;
 	if (!json_is_array(resources)) {
 		rg_diags_error(diags, CODE, "the provider's `lower` gave no list of resources");
 		return NULL;
 	}
-	json_array_foreach (resources, i, item) {
+	rg_json_foreach_at (i, item, resources) {
 		const char *address = rg_json_str(item, "address", "?");
 		const char *wrong = add_item(set, item);
 		if (wrong) {

@@ -34,11 +34,9 @@ static const char *entry_wrong(const json_t *entry)
 const char *rg_nodes_wrong(const json_t *nodes)
 {
 	g_autoptr(GHashTable) seen = g_hash_table_new(g_str_hash, g_str_equal);
-	size_t i;
-	const json_t *entry;
 	if (json_array_size(nodes) == 0)
 		return "has `nodes` that are not a list";
-	json_array_foreach (nodes, i, entry) {
+	rg_json_foreach (entry, nodes) {
 		const char *wrong = entry_wrong(entry), *pool = rg_json_str(entry, "pool", "");
 		if (wrong)
 			return wrong;
@@ -107,6 +105,14 @@ bool rg_nodes_are_plain(const RgResource *resource)
 	RgPoolNodes nodes = rg_nodes_get(resource, 0);
 	return !nodes.is_elastic && nodes.max == 1 && nodes.first == resource->index &&
 	       g_str_equal(nodes.pool, rg_resource_pool(resource));
+}
+
+bool rg_nodes_are_elastic(const RgResource *resource)
+{
+	bool elastic = false;
+	for (size_t i = 0; i < rg_nodes_pools(resource, NULL); i++)
+		elastic |= rg_nodes_get(resource, i).is_elastic;
+	return elastic;
 }
 
 bool rg_nodes_has_pool(const RgResource *resource, const RgKind *kind, const char *pool)

@@ -26,6 +26,8 @@ RgPoolNodes rg_nodes_get(const RgResource *resource, size_t i);
 unsigned rg_nodes_now(const RgPoolNodes *nodes, const RgResource *observed);
 /* One machine that is one node of its group. */
 bool rg_nodes_are_plain(const RgResource *resource);
+/* Whether the size of any of its pools is Ray's to choose. */
+bool rg_nodes_are_elastic(const RgResource *resource);
 /* In the form of `lower`, without pins; a new reference. */
 json_t *rg_nodes_json(const RgResource *resource);
 /* Whether any of them is in that pool. */

@@ -6,7 +6,6 @@
 struct RgResourceSet {
 	GPtrArray *items;	/* owned; in address order once `sorted` is set */
 	GHashTable *by_address; /* char* (of the resource) -> RgResource* */
-	GHashTable *by_id;	/* RgResource* -> itself, by kind and id */
 	GPtrArray *extras;
 	GHashTable *interned; /* json_t* -> itself, by value */
 	gint sorted;	      /* atomic */
@@ -44,6 +43,12 @@ void rg_resource_free(RgResource *resource)
 	g_free(resource);
 }
 
+char *rg_resource_unread(const RgResource *resource, const char *name)
+{
+	const char *why = resource->status;
+	return g_strdup_printf("%s cannot be read%s%s", name, why ? ": " : "", why ? why : "");
+}
+
 json_t *rg_resource_outputs(const RgResource *resource)
 {
 	RgResource *own = (RgResource *)(uintptr_t)resource;
@@ -74,18 +79,6 @@ bool rg_resource_output_is(const RgResource *resource, const char *name, const c
 	return g_strcmp0(json_string_value(value), text) == 0;
 }
 
-static guint hash_id(gconstpointer key)
-{
-	const RgResource *resource = key;
-	return g_str_hash(resource->kind) * 31u + g_str_hash(resource->id);
-}
-
-static gboolean equal_id(gconstpointer a, gconstpointer b)
-{
-	const RgResource *x = a, *y = b;
-	return g_str_equal(x->kind, y->kind) && g_str_equal(x->id, y->id);
-}
-
 /* Long texts (user data) are sampled: json_equal decides equality, the hash only has to be fast and
  * to distinguish typical values. */
 static guint hash_text(const char *text, size_t len)
@@ -99,18 +92,16 @@ static guint hash_text(const char *text, size_t len)
 
 static guint hash_json(gconstpointer key)
 {
-	json_t *value = rg_json_unconst(key), *member;
-	const char *name;
-	size_t i;
+	json_t *value = rg_json_unconst(key);
 	guint hash = (guint)json_typeof(value) * 0x9e3779b1u;
 	switch (json_typeof(value)) {
 	case JSON_OBJECT:
 		/* a sum, so that the order of keys does not matter */
-		json_object_foreach (value, name, member)
+		rg_json_foreach_member (name, member, value)
 			hash += (g_str_hash(name) ^ hash_json(member)) * 0x85ebca6bu;
 		return hash;
 	case JSON_ARRAY:
-		json_array_foreach (value, i, member)
+		rg_json_foreach (member, value)
 			hash = hash * 31u + hash_json(member);
 		return hash;
 	case JSON_STRING:
@@ -141,7 +132,6 @@ RgResourceSet *rg_resource_set_new(void)
 	RgResourceSet *set = g_new0(RgResourceSet, 1);
 	set->items = g_ptr_array_new_with_free_func(free_resource);
 	set->by_address = g_hash_table_new(g_str_hash, g_str_equal);
-	set->by_id = g_hash_table_new(hash_id, equal_id);
 	set->extras = g_ptr_array_new_with_free_func(free_resource);
 	set->interned = g_hash_table_new_full(hash_json, equal_json, rg_json_unref, NULL);
 	set->sorted = TRUE;
@@ -154,7 +144,6 @@ void rg_resource_set_free(RgResourceSet *set)
 	if (!set)
 		return;
 	g_hash_table_destroy(set->by_address);
-	g_hash_table_destroy(set->by_id);
 	g_ptr_array_free(set->items, TRUE);
 	g_ptr_array_free(set->extras, TRUE);
 	g_hash_table_destroy(set->interned);
@@ -202,21 +191,12 @@ bool rg_resource_set_add(RgResourceSet *set, RgResource *resource)
 	}
 	g_ptr_array_add(set->items, resource);
 	g_hash_table_insert(set->by_address, resource->address, resource);
-	if (resource->id && !g_hash_table_contains(set->by_id, resource))
-		g_hash_table_add(set->by_id, resource);
 	return true;
 }
 
 RgResource *rg_resource_set_find(const RgResourceSet *set, const char *address)
 {
 	return g_hash_table_lookup(set->by_address, address);
-}
-
-RgResource *rg_resource_set_find_id(const RgResourceSet *set, const char *kind, const char *id)
-{
-	g_autofree char *copy = g_strdup(id);
-	RgResource key = {.kind = kind, .id = copy};
-	return !id ? NULL : g_hash_table_lookup(set->by_id, &key);
 }
 
 size_t rg_resource_set_size(const RgResourceSet *set)

@@ -53,15 +53,18 @@ typedef struct {
 	char *run;     /* pending: the run that left it open */
 	bool leaving;  /* its removal started and its end was not seen (decide.md rows 19, 20) */
 	bool updating; /* an update started and its end was not seen: it may still take effect */
+	guint updates; /* updating: so many attributes; 0: that is unknown */
 	const char *ownership; /* interned: "created", "adopted", "shared" */
 	/* recorded: as last written; observed: as the cloud has them */
 	bool mismarked;	 /* its ownership marks contain another address than its own */
 	char *marked_as; /* that address; NULL: they contain none. Only if mismarked */
 	/* observed only */
-	char *status;	/* the cloud's term, "running" */
-	char *token;	/* creation token in the marks, or NULL */
-	char *lineage;	/* in the marks, if it differs from the requested one; or NULL */
-	bool doubtful;	/* may be the view from before an update that started a moment ago */
+	char *status;  /* the cloud's term, "running"; of RG_UNKNOWN: why only this one is */
+	char *token;   /* creation token in the marks, or NULL */
+	char *lineage; /* in the marks, if it differs from the requested one; or NULL */
+	bool doubtful; /* may be the view from before an update that started a moment ago */
+	bool unended;  /* doubtful only because of an update whose end was not seen: the view itself
+			  is  new enough */
 	bool unmanaged; /* carries our lineage, but no record has its id */
 } RgResource;
 
@@ -74,6 +77,9 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(RgResource, rg_resource_free)
 json_t *rg_resource_outputs(const RgResource *resource);
 /* Whether one of them is this text; usually known without reading all. */
 bool rg_resource_output_is(const RgResource *resource, const char *name, const char *text);
+
+/* Of RG_UNKNOWN: "NAME cannot be read: STATUS"; g_free the result. */
+char *rg_resource_unread(const RgResource *resource, const char *name);
 
 /* "kind.name" or "kind.name[index]"; g_free the result. */
 char *rg_address_format(const char *kind, const char *name, int64_t index);
@@ -92,14 +98,19 @@ typedef struct RgResourceSet RgResourceSet;
 RgResourceSet *rg_resource_set_new(void);
 void rg_resource_set_free(RgResourceSet *set);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(RgResourceSet, rg_resource_set_free)
-/* Takes the resource; its address, kind and id must not change afterwards. false (and the resource
+/* Takes the resource; its address must not change afterwards. false (and the resource
  * is freed) if the address already exists. */
 bool rg_resource_set_add(RgResourceSet *set, RgResource *resource);
 RgResource *rg_resource_set_find(const RgResourceSet *set, const char *address);
-RgResource *rg_resource_set_find_id(const RgResourceSet *set, const char *kind, const char *id);
 size_t rg_resource_set_size(const RgResourceSet *set);
 /* In address order. Borrowed. */
 RgResource *rg_resource_set_get(const RgResourceSet *set, size_t i);
+/* rg_resource_foreach (resource, set): what the body adds comes in its place in the order. */
+#define rg_resource_foreach(resource, set)                                                         \
+	for (size_t resource##_at = 0, resource##_on = 1; resource##_on; resource##_on = 0)        \
+		for (RgResource * resource; resource##_at < rg_resource_set_size(set) &&           \
+					    (resource = rg_resource_set_get(set, resource##_at));  \
+			resource##_at++)
 /* Empties the set, so that addresses may change: a new set in *set, and the resources
  * (RgResource*), which the caller adds to it again. */
 GPtrArray *rg_resource_set_release(RgResourceSet **set);

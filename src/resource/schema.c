@@ -3,7 +3,8 @@
 #include "base/words.h"
 
 struct RgSchema {
-	json_t *document;  /* names and defaults are borrowed from it */
+	json_t *document; /* names and defaults are borrowed from it */
+	json_t *pool_config;
 	GHashTable *kinds; /* char* -> RgKind* */
 	GStrv names;
 	RgWords words;
@@ -56,8 +57,6 @@ static RgKind *read_kind(const char *name, json_t *object)
 	RgKind *kind = g_new0(RgKind, 1);
 	const json_t *batch = json_object_get(object, "batch");
 	const json_t *requests = json_object_get(object, "requests_per_item");
-	json_t *attribute;
-	const char *key;
 	kind->name = g_intern_string(name);
 	kind->listing = g_intern_string(rg_json_str(object, "listing", NULL));
 	kind->node = rg_json_bool(object, "node", false);
@@ -78,13 +77,15 @@ static RgKind *read_kind(const char *name, json_t *object)
 	kind->update_timeout_s = MAX(0, rg_json_int(object, "update_timeout_s", 0));
 	kind->unseen_update_s =
 		rg_json_bool(object, "update_ends_with_run", false) ? 0 : kind->update_timeout_s;
+	kind->changing_s = rg_json_int(object, "changing_s", 0);
 	kind->remove_timeout_s = MAX(0, rg_json_int(object, "remove_timeout_s", 0));
 	kind->requests.create = rg_json_int(requests, "create", 0);
 	kind->requests.ready = rg_json_int(requests, "ready", 0);
 	kind->requests.update = rg_json_int(requests, "update", 0);
 	kind->requests.remove = rg_json_int(requests, "remove", 0);
+	kind->removal = json_object_get(object, "removal");
 	kind->attributes = g_hash_table_new_full(g_str_hash, g_str_equal, NULL, g_free);
-	json_object_foreach (json_object_get(object, "attributes"), key, attribute) {
+	rg_json_foreach_member (key, attribute, json_object_get(object, "attributes")) {
 		RgAttribute *read = read_attribute(key, attribute);
 		g_hash_table_insert(kind->attributes, (gpointer)(uintptr_t)read->name, read);
 	}
@@ -127,11 +128,7 @@ static GPtrArray *make_listings(const RgSchema *schema)
  * position by which they could be compared in part. */
 static bool check_attributes(const RgKind *kind, RgDiags *diags)
 {
-	GHashTableIter iter;
-	gpointer value;
-	g_hash_table_iter_init(&iter, kind->attributes);
-	while (g_hash_table_iter_next(&iter, NULL, &value)) {
-		const RgAttribute *attribute = value;
+	rg_hash_values (const RgAttribute, attribute, kind->attributes) {
 		bool twice =
 			attribute->role && rg_kind_with_role(kind, attribute->role) != attribute;
 		if (twice)
@@ -149,10 +146,22 @@ static bool check_attributes(const RgKind *kind, RgDiags *diags)
 	return true;
 }
 
+/* pool_config may refer to the $defs of config, and be such a reference. */
+static json_t *make_pool_config(const json_t *document)
+{
+	const json_t *config = json_object_get(document, "config");
+	json_t *defs = json_object_get(config, "$defs");
+	json_t *rules = json_object_get(document, "pool_config");
+	const char *ref = rg_json_str(rules, "$ref", NULL);
+	json_t *whole = json_copy(ref && *ref == '#' ? rg_json_at(config, ref + 1) : rules);
+	if (whole && defs)
+		json_object_set(whole, "$defs", defs);
+	return whole;
+}
+
 RgSchema *rg_schema_new(const json_t *document, RgDiags *diags)
 {
-	json_t *kinds = json_object_get(document, "kinds"), *object;
-	const char *name;
+	json_t *kinds = json_object_get(document, "kinds");
 	if (!json_is_object(kinds)) {
 		rg_diags_error(diags, "provider.refused", "the provider's schema names no kinds");
 		return NULL;
@@ -164,11 +173,12 @@ RgSchema *rg_schema_new(const json_t *document, RgDiags *diags)
 	}
 	RgSchema *schema = g_new0(RgSchema, 1);
 	g_autoptr(GStrvBuilder) names = g_strv_builder_new();
-	schema->document = json_deep_copy(document);
+	schema->document = json_incref(rg_json_unconst(document));
+	schema->pool_config = make_pool_config(schema->document);
 	schema->words = rg_words_of(json_object_get(document, "words"));
 	schema->kinds = g_hash_table_new_full(g_str_hash, g_str_equal, NULL, free_kind);
 	bool ok = true;
-	json_object_foreach (json_object_get(schema->document, "kinds"), name, object) {
+	rg_json_foreach_member (name, object, json_object_get(schema->document, "kinds")) {
 		RgKind *kind = read_kind(name, object);
 		add_kind(schema, kind);
 		g_strv_builder_add(names, name);
@@ -190,6 +200,7 @@ void rg_schema_free(RgSchema *schema)
 	g_hash_table_destroy(schema->kinds);
 	g_strfreev(schema->names);
 	g_ptr_array_unref(schema->listings);
+	json_decref(schema->pool_config);
 	json_decref(schema->document);
 	g_free(schema);
 }
@@ -211,11 +222,7 @@ const RgAttribute *rg_kind_attribute(const RgKind *kind, const char *name)
 
 const RgAttribute *rg_kind_with_role(const RgKind *kind, const char *role)
 {
-	GHashTableIter iter;
-	gpointer value;
-	g_hash_table_iter_init(&iter, kind->attributes);
-	while (g_hash_table_iter_next(&iter, NULL, &value)) {
-		const RgAttribute *attribute = value;
+	rg_hash_values (const RgAttribute, attribute, kind->attributes) {
 		if (g_strcmp0(attribute->role, role) == 0)
 			return attribute;
 	}
@@ -244,20 +251,36 @@ static const json_t *limits(const RgSchema *schema)
 	return json_object_get(schema->document, "limits");
 }
 
-const json_t *rg_schema_boot(const RgSchema *schema)
-{
-	return json_object_get(schema->document, "boot");
-}
-
-const json_t *rg_schema_exports(const RgSchema *schema)
-{
-	return json_object_get(schema->document, "exports");
-}
-
-const json_t *rg_schema_connect(const RgSchema *schema)
-{
-	return json_object_get(schema->document, "connect");
-}
+/* What the document says in one member, as schema.h promises it. */
+#define MEMBER(noun)                                                                               \
+	const json_t *rg_schema_##noun(const RgSchema *schema)                                     \
+	{                                                                                          \
+		return json_object_get(schema->document, #noun);                                   \
+	}
+#define FLAG(verb, name, otherwise)                                                                \
+	bool rg_schema_##verb(const RgSchema *schema)                                              \
+	{                                                                                          \
+		return rg_json_bool(schema->document, name, otherwise);                            \
+	}
+MEMBER(boot)
+MEMBER(exports)
+MEMBER(connect)
+MEMBER(labels)
+MEMBER(stores)
+MEMBER(disk)
+MEMBER(zones)
+MEMBER(image)
+MEMBER(reservation)
+MEMBER(secrets)
+MEMBER(config)
+FLAG(has_regions, "regions", true)
+FLAG(spot_max_price, "spot_max_price", false)
+FLAG(zones_start_with_region, "zones_start_with_region", false)
+FLAG(elastic, "elastic", false)
+FLAG(jobs, "jobs", false)
+FLAG(describes_types, "describes_types", false)
+FLAG(describes_shapes, "describes_shapes", false)
+FLAG(shared_nodes, "shared_nodes", false)
 
 double rg_schema_requests_per_s(const RgSchema *schema)
 {
@@ -270,45 +293,16 @@ unsigned rg_schema_burst(const RgSchema *schema)
 	return (unsigned)CLAMP(rg_json_int(limits(schema), "burst", 1), 1, 1000000);
 }
 
-const json_t *rg_schema_labels(const RgSchema *schema)
-{
-	return json_object_get(schema->document, "labels");
-}
-
-const json_t *rg_schema_stores(const RgSchema *schema)
-{
-	return json_object_get(schema->document, "stores");
-}
-
-const json_t *rg_schema_disk(const RgSchema *schema)
-{
-	return json_object_get(schema->document, "disk");
-}
-
-bool rg_schema_has_regions(const RgSchema *schema)
-{
-	return rg_json_bool(schema->document, "regions", true);
-}
-
-const json_t *rg_schema_zones(const RgSchema *schema)
-{
-	return json_object_get(schema->document, "zones");
-}
-
 bool rg_schema_has_no_zones(const RgSchema *schema)
 {
 	const json_t *zones = rg_schema_zones(schema);
 	return zones && json_array_size(zones) == 0;
 }
 
-const json_t *rg_schema_image(const RgSchema *schema)
+bool rg_schema_runs_start_ray(const RgSchema *schema)
 {
-	return json_object_get(schema->document, "image");
-}
-
-const json_t *rg_schema_reservation(const RgSchema *schema)
-{
-	return json_object_get(schema->document, "reservation");
+	const char *by = rg_json_str(rg_schema_boot(schema), "by", "nothing");
+	return g_str_equal(by, "cloud_init") || g_str_equal(by, "script");
 }
 
 const RgWords *rg_schema_words(const RgSchema *schema)
@@ -331,52 +325,30 @@ size_t rg_schema_indexes_max(const RgSchema *schema)
 	return (size_t)rg_json_int(marks(schema), "indexes_max", INT64_MAX);
 }
 
-const json_t *rg_schema_secrets(const RgSchema *schema)
-{
-	return json_object_get(schema->document, "secrets");
-}
-
 const char *rg_schema_ca_bundle_env(const RgSchema *schema)
 {
 	return rg_json_str(schema->document, "ca_bundle_env", NULL);
 }
 
-bool rg_schema_spot_max_price(const RgSchema *schema)
+const json_t *rg_schema_pool_config(const RgSchema *schema)
 {
-	return rg_json_bool(schema->document, "spot_max_price", false);
+	return schema->pool_config;
 }
 
-bool rg_schema_zones_start_with_region(const RgSchema *schema)
+json_t *rg_schema_own_settings(const RgSchema *schema, const json_t *settings)
 {
-	return rg_json_bool(schema->document, "zones_start_with_region", false);
-}
-
-bool rg_schema_elastic(const RgSchema *schema)
-{
-	return rg_json_bool(schema->document, "elastic", false);
-}
-
-bool rg_schema_jobs(const RgSchema *schema)
-{
-	return rg_json_bool(schema->document, "jobs", false);
-}
-
-bool rg_schema_shared_nodes(const RgSchema *schema)
-{
-	return rg_json_bool(schema->document, "shared_nodes", false);
-}
-
-const json_t *rg_schema_config(const RgSchema *schema)
-{
-	return json_object_get(schema->document, "config");
+	const json_t *known = json_object_get(schema->pool_config, "properties");
+	json_t *own = json_object();
+	rg_json_foreach_member (name, value, settings)
+		if (json_object_get(known, name))
+			json_object_set(own, name, value);
+	return own;
 }
 
 static json_t *sorted_set(const json_t *list)
 {
 	g_autoptr(GPtrArray) texts = g_ptr_array_new_with_free_func(g_free);
-	const json_t *member;
-	size_t i;
-	json_array_foreach (list, i, member)
+	rg_json_foreach (member, list)
 		g_ptr_array_add(texts, rg_json_canonical(member));
 	g_ptr_array_sort(texts, rg_by_text);
 	json_t *sorted = json_array();
@@ -408,12 +380,10 @@ static const json_t *of_length(const json_t *list, const json_t *like)
 
 static json_t *cut(json_t *observed, const json_t *wish, const json_t *record)
 {
-	json_t *part, *value;
-	const char *name;
-	size_t i;
+	json_t *part;
 	if (json_is_object(observed) && (json_is_object(wish) || json_is_object(record))) {
 		part = json_object();
-		json_object_foreach (observed, name, value) {
+		rg_json_foreach_member (name, value, observed) {
 			const json_t *wished = json_object_get(wish, name);
 			const json_t *recorded = json_object_get(record, name);
 			if (wished || recorded)
@@ -426,7 +396,7 @@ static json_t *cut(json_t *observed, const json_t *wish, const json_t *record)
 	wish = of_length(wish, observed);
 	record = of_length(record, observed);
 	part = json_array();
-	json_array_foreach (observed, i, value)
+	rg_json_foreach_at (i, value, observed)
 		json_array_append_new(
 			part, cut(value, json_array_get(wish, i), json_array_get(record, i)));
 	return part;

@@ -45,10 +45,13 @@ typedef struct {
 	int64_t consistency_s, replay_s, ready_timeout_s;
 	int64_t update_timeout_s, remove_timeout_s; /* 0: may not be pending */
 	int64_t unseen_update_s; /* how long an update whose end was not seen may go on */
+	int64_t changing_s;	 /* how long `changing` may not show one; 0: it shows none */
 	/* requests per item; 0: a call is one request, however many items it has */
 	struct {
 		int64_t create, ready, update, remove;
 	} requests;
+	/* {"verb", "doing", "done"} of a removal; NULL: the resources are destroyed */
+	const json_t *removal;
 	GHashTable *attributes; /* char* -> RgAttribute* */
 } RgKind;
 
@@ -84,11 +87,17 @@ const json_t *rg_schema_connect(const RgSchema *schema);
 /* {form: what it is} of files that the module can write for other tools; borrowed, NULL = none. */
 const json_t *rg_schema_exports(const RgSchema *schema);
 /* The cloud's own terms; borrowed. */
+/* raygpu's own script starts Ray: it boots by cloud_init or script. */
+bool rg_schema_runs_start_ray(const RgSchema *schema);
 const RgWords *rg_schema_words(const RgSchema *schema);
 /* It supports pools whose size Ray's autoscaler changes between two limits. */
 bool rg_schema_elastic(const RgSchema *schema);
 /* It starts the jobs of a spec. */
 bool rg_schema_jobs(const RgSchema *schema);
+/* Its resolve describes instance types that no table has. */
+bool rg_schema_describes_types(const RgSchema *schema);
+/* Its resolve describes the shapes of its inventory. */
+bool rg_schema_describes_shapes(const RgSchema *schema);
 /* Several workers can use the GPUs of one machine. */
 bool rg_schema_shared_nodes(const RgSchema *schema);
 /* False: the cloud has no regions, and an empty text stands for one. */
@@ -126,6 +135,10 @@ bool rg_schema_spot_max_price(const RgSchema *schema);
 bool rg_schema_zones_start_with_region(const RgSchema *schema);
 /* The module's own config schema (JSON Schema), borrowed; NULL = it has no settings. */
 const json_t *rg_schema_config(const RgSchema *schema);
+/* The schema of its settings of single pools, complete in itself, borrowed; NULL = it has none. */
+const json_t *rg_schema_pool_config(const RgSchema *schema);
+/* Those of the settings of a pool that the module has: an object, a new reference. */
+json_t *rg_schema_own_settings(const RgSchema *schema, const json_t *settings);
 /* The part of a reported value that is compared: for a `partial` attribute, the members that the
  * spec or the record has, and in lists of equal length element by element; for others, all of it. A
  * new reference; NULL is absent. */

@@ -6,15 +6,6 @@
 #include "spec/disk.h"
 #include "spec/ray_image.h"
 
-int64_t rg_disk_gib(const json_t *size)
-{
-	if (!json_is_string(size))
-		return (int64_t)json_number_value(size);
-	char *unit;
-	guint64 number = g_ascii_strtoull(json_string_value(size), &unit, 10);
-	return (int64_t)number * (strchr(unit, 'T') ? 1024 : 1);
-}
-
 /* A new reference to a mapping, an empty one if the spec has none. */
 static json_t *ref_object(const json_t *parent, const char *key)
 {
@@ -131,6 +122,16 @@ static void build_lease(
 	lease->source = member_source(document, pointer, "expires");
 }
 
+/* A number of seconds, or a duration such as "20m"; absent: 0. */
+static unsigned seconds_of(const json_t *value)
+{
+	if (!json_is_string(value))
+		return (unsigned)json_number_value(value);
+	char *unit;
+	guint64 number = g_ascii_strtoull(json_string_value(value), &unit, 10);
+	return (unsigned)number * (*unit == 'h' ? 3600 : *unit == 'm' ? 60 : 1);
+}
+
 static RgPool *build_pool(
 	const RgDocument *document, const char *name, const char *pointer, const json_t *value)
 {
@@ -177,14 +178,16 @@ static RgPool *build_pool(
 	build_market(&pool->market, document, pointer, json_object_get(value, "market"));
 	pool->gang = json_is_true(json_object_get(value, "gang"));
 	build_replace(pool, json_object_get(value, "replace"));
-	pool->ready_timeout_s =
-		(unsigned)json_number_value(json_object_get(value, "ready_timeout"));
+	pool->ready_timeout_s = seconds_of(json_object_get(value, "ready_timeout"));
 	build_lease(&pool->lease, document, pointer, value);
 	pool->renamed_from = rg_json_texts(json_object_get(value, "renamed_from"));
 	pool->protect = json_is_true(json_object_get(value, "protect"));
 	pool->labels = ref_object(value, "labels");
 	pool->resources = ref_object(value, "resources");
+	const json_t *cpus = json_object_get(value, "num_cpus");
+	pool->num_cpus = cpus ? (int)json_number_value(cpus) : -1;
 	pool->env = ref_object(value, "env");
+	pool->config = rg_json_with_integers(json_object_get(value, "provider"));
 	pool->prepare = build_prepare(value, document->value);
 	build_enabled(pool, document);
 	return pool;
@@ -197,7 +200,7 @@ static RgProviderRef *build_place(
 	place->name = dup_str(value, "name");
 	place->region = g_strdup(rg_json_str(value, "region", ""));
 	place->origin = g_strdup(pointer);
-	place->config = json_copy(rg_json_unconst(value));
+	place->config = rg_json_with_integers(value);
 	json_object_del(place->config, "name");
 	json_object_del(place->config, "region");
 	place->source = rg_document_key_source(document, pointer);
@@ -218,16 +221,32 @@ static void free_place(gpointer data)
 static GPtrArray *build_places(const RgDocument *document)
 {
 	GPtrArray *places = g_ptr_array_new_with_free_func(free_place);
-	const json_t *value = json_object_get(document->value, "provider"), *item;
+	const json_t *value = json_object_get(document->value, "provider");
 	const json_t *any_of = json_object_get(value, "any_of");
-	size_t i;
 	if (!any_of)
 		g_ptr_array_add(places, build_place(document, "/provider", value));
-	json_array_foreach (any_of, i, item) {
+	rg_json_foreach_at (i, item, any_of) {
 		g_autofree char *pointer = g_strdup_printf("/provider/any_of/%zu", i);
 		g_ptr_array_add(places, build_place(document, pointer, item));
 	}
 	return places;
+}
+
+const RgPool *rg_cluster_pool(const RgCluster *cluster, guint i)
+{
+	if (i == 0)
+		return cluster->head;
+	return i <= cluster->pools->len ? cluster->pools->pdata[i - 1] : NULL;
+}
+
+const RgPool *rg_cluster_find_pool(const RgCluster *cluster, const char *name)
+{
+	const RgPool *pool;
+	for (guint i = 0; (pool = rg_cluster_pool(cluster, i)) != NULL; i++) {
+		if (g_strcmp0(name, pool->name) == 0)
+			return pool;
+	}
+	return NULL;
 }
 
 void rg_cluster_settle(RgCluster *cluster, guint i)
@@ -288,6 +307,7 @@ static void free_pool(gpointer data)
 	json_decref(pool->labels);
 	json_decref(pool->resources);
 	json_decref(pool->env);
+	json_decref(pool->config);
 	json_decref(pool->prepare);
 	g_free(pool);
 }
@@ -308,15 +328,14 @@ RgCluster *rg_cluster_build(RgDocument *document)
 	build_ray(&cluster->ray, document);
 	cluster->head = build_pool(document, "head", "/head", json_object_get(view, "head"));
 	cluster->pools = g_ptr_array_new_with_free_func(free_pool);
-	json_t *pools = json_object_get(view, "pools"), *pool;
-	const char *name;
-	json_object_foreach (pools, name, pool) {
+	json_t *pools = json_object_get(view, "pools");
+	rg_json_foreach_member (name, pool, pools) {
 		g_autofree char *pointer = rg_json_pointer_add("/pools", name);
 		g_ptr_array_add(cluster->pools, build_pool(document, name, pointer, pool));
 	}
 	cluster->workloads = g_ptr_array_new_with_free_func(rg_workload_free);
-	json_t *workloads = json_object_get(view, "workloads"), *workload;
-	json_object_foreach (workloads, name, workload) {
+	json_t *workloads = json_object_get(view, "workloads");
+	rg_json_foreach_member (name, workload, workloads) {
 		g_autofree char *pointer = rg_json_pointer_add("/workloads", name);
 		g_ptr_array_add(
 			cluster->workloads, rg_workload_build(document, name, pointer, workload));
@@ -372,9 +391,7 @@ RgSource rg_cluster_source(const RgCluster *cluster, const char *pointer)
 unsigned rg_cluster_nodes(const RgCluster *cluster)
 {
 	unsigned nodes = cluster->head->nodes;
-	for (guint i = 0; i < cluster->pools->len; i++) {
-		const RgPool *pool = g_ptr_array_index(cluster->pools, i);
+	rg_ptr_foreach (const RgPool, pool, cluster->pools)
 		nodes += pool->nodes;
-	}
 	return nodes;
 }

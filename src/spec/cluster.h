@@ -84,7 +84,9 @@ typedef struct {
 	json_t *labels; /* object of strings: Ray node labels of this pool, without the default ones
 			 */
 	json_t *resources; /* object of numbers: Ray custom resources */
+	int num_cpus;	   /* that Ray counts on each node; -1: those of the machine */
 	json_t *env;	   /* object of strings: environment of the Ray container */
+	json_t *config;	   /* object: settings of the provider module for these nodes; NULL: none */
 	/* {"initialization_commands", "setup_commands", "mounts"}, the pool's or the cluster's,
 	 * lists as in the spec, no empty ones; NULL: none */
 	json_t *prepare;
@@ -169,6 +171,10 @@ bool rg_pool_is_spot(const RgPool *pool, unsigned index);
 /* Where the value at `pointer` stands, or, when it is not in the file, its nearest parent.
  * "/provider/endpoint" is that of the place that holds. */
 RgSource rg_cluster_source(const RgCluster *cluster, const char *pointer);
+/* 0: the head, then the worker pools; NULL behind the last. Borrowed. */
+const RgPool *rg_cluster_pool(const RgCluster *cluster, guint i);
+/* The head or a worker pool; NULL: it has no such pool. */
+const RgPool *rg_cluster_find_pool(const RgCluster *cluster, const char *name);
 /* "cost", "carbon" or "balanced"; false for another word. */
 bool rg_optimize_parse(const char *text, RgOptimize *optimize);
 /* Head and workers: the number of nodes of the whole cluster. */

@@ -285,12 +285,10 @@ static json_t *convert(Converter *converter, const RgNode *node)
 	return value;
 }
 
-RgDocument *rg_document_load(const char *file, const char *text, size_t len, RgDiags *diags)
+/* A limit that is exceeded leaves no value. */
+static RgDocument *document_of(const char *file, const RgTree *tree, RgDiags *diags)
 {
-	g_autoptr(RgTree) tree = rg_tree_parse(g_intern_string(file), text, len, diags);
-	if (!tree)
-		return NULL;
-	g_autoptr(RgDocument) document = g_new0(RgDocument, 1);
+	RgDocument *document = g_new0(RgDocument, 1);
 	document->file = g_intern_string(file);
 	document->sources = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, g_free);
 	document->keys = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, g_free);
@@ -299,7 +297,37 @@ RgDocument *rg_document_load(const char *file, const char *text, size_t len, RgD
 	g_autoptr(GString) pointer = g_string_new("");
 	Converter converter = {.document = document, .pointer = pointer, .diags = diags};
 	document->value = convert(&converter, tree->root);
-	return converter.stopped ? NULL : g_steal_pointer(&document);
+	if (converter.stopped)
+		g_clear_pointer(&document->value, json_decref);
+	return document;
+}
+
+RgDocument *rg_document_load(const char *file, const char *text, size_t len, RgDiags *diags)
+{
+	g_autoptr(RgTree) tree = rg_tree_parse(g_intern_string(file), text, len, diags);
+	if (!tree)
+		return NULL;
+	g_autoptr(RgDocument) document = document_of(file, tree, diags);
+	return document->value ? g_steal_pointer(&document) : NULL;
+}
+
+static void free_document(gpointer document)
+{
+	rg_document_free(document);
+}
+
+GPtrArray *rg_document_load_each(const char *file, const char *text, size_t len, RgDiags *diags)
+{
+	g_autoptr(GPtrArray) trees = rg_tree_parse_each(g_intern_string(file), text, len, diags);
+	if (!trees)
+		return NULL;
+	GPtrArray *documents = g_ptr_array_new_with_free_func(free_document);
+	rg_ptr_foreach (RgTree, tree, trees) {
+		RgDocument *document = document_of(file, tree, tree->findings);
+		document->findings = g_steal_pointer(&tree->findings);
+		g_ptr_array_add(documents, document);
+	}
+	return documents;
 }
 
 void rg_document_free(RgDocument *document)
@@ -313,6 +341,7 @@ void rg_document_free(RgDocument *document)
 	g_clear_pointer(&document->spoiled, g_hash_table_unref);
 	g_clear_pointer(&document->files, g_ptr_array_unref);
 	g_clear_pointer(&document->overrides, g_ptr_array_unref);
+	rg_diags_free(document->findings);
 	g_free(document);
 }
 

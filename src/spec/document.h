@@ -16,6 +16,7 @@ typedef struct {
 	GPtrArray *files;     /* char*: the file and those that it extends, the nearest first; NULL:
 				 not asked yet (extend.h) */
 	GPtrArray *overrides; /* RgOverride*: values of bases that were replaced; NULL: none */
+	RgDiags *findings;    /* of a file that may have several documents; otherwise NULL */
 } RgDocument;
 
 /* A value of a file that another file extends and replaces (extend.h). */
@@ -33,10 +34,16 @@ RgDocument *rg_document_load(const char *file, const char *text, size_t len, RgD
 void rg_document_free(RgDocument *document);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(RgDocument, rg_document_free)
 
+/* The documents of a file that may have several, RgDocument*, each with its findings; one that
+ * exceeds the limits has no value. Otherwise as rg_document_load. */
+GPtrArray *rg_document_load_each(const char *file, const char *text, size_t len, RgDiags *diags);
+
 void rg_document_spoil(RgDocument *document, const char *pointer);
 bool rg_document_is_spoiled(const RgDocument *document, const char *pointer);
 /* The file's ("-": standard input); NULL and diagnostics if it cannot be read. */
-RgDocument *rg_document_load_file(const char *path, const char *what, RgDiags *diags);
+GPtrArray *rg_document_load_file(const char *path, const char *what, RgDiags *diags);
+/* Moves the document's findings to `diags`, in the order of the lines. */
+void rg_document_deliver(RgDocument *document, RgDiags *diags);
 /* "/pools/train/zones/1" as people write it: "pools.train.zones[1]"; `what` for "". g_free. */
 char *rg_spec_path(const RgDocument *document, const char *pointer);
 /* The place of the value at `pointer`, or of its nearest parent in the file. */

@@ -86,9 +86,8 @@ static void warn_of_nothing(Merge *merge, const char *pointer)
 /* A new object: the keys of the base in its order, then those that only `over` has. */
 static json_t *merge_maps(Merge *merge, json_t *over, json_t *base, const char *pointer)
 {
-	json_t *merged = json_object(), *value;
-	const char *name;
-	json_object_foreach (base, name, value) {
+	json_t *merged = json_object();
+	rg_json_foreach_member (name, value, base) {
 		g_autofree char *at = rg_json_pointer_add(pointer, name);
 		json_t *mine = json_object_get(over, name);
 		json_t *result = mine ? merge_values(merge, mine, value, at) : json_incref(value);
@@ -97,7 +96,7 @@ static json_t *merge_maps(Merge *merge, json_t *over, json_t *base, const char *
 		if (result)
 			json_object_set_new(merged, name, result);
 	}
-	json_object_foreach (over, name, value) {
+	rg_json_foreach_member (name, value, over) {
 		g_autofree char *at = rg_json_pointer_add(pointer, name);
 		if (json_object_get(base, name))
 			continue;
@@ -214,8 +213,7 @@ static RgDocument *read_base(
 	size_t len = 0;
 	g_autoptr(RgDiags) found = rg_diags_new();
 	g_autofree char *text = reader->read(reader->data, path, &len, found);
-	for (size_t i = 0; i < rg_diags_count(found); i++) {
-		const RgDiag *diag = rg_diags_get(found, i);
+	rg_diags_foreach (diag, found) {
 		RgDiag *located = rg_diags_error(diags, diag->code, "%s", diag->summary);
 		rg_diag_at(located, rg_document_source(document, "/extends"));
 		if (diag->detail)

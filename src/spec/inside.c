@@ -54,6 +54,16 @@ bool spec_is_inside(const char *path)
 	return inside;
 }
 
+bool spec_is_gits(const char *path)
+{
+	g_autofree char *real = real_path(path);
+	g_auto(GStrv) steps = g_strsplit(real ? real : path, "/", -1);
+	bool found = false;
+	for (guint i = 0; steps[i]; i++)
+		found = found || g_ascii_strcasecmp(steps[i], ".git") == 0;
+	return found;
+}
+
 bool spec_is_beside(const char *file, const char *other)
 {
 	char *real = real_path(file), *there = real_path(other);

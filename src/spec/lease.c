@@ -60,9 +60,8 @@ void rg_spec_check_leases(RgDocument *document, RgDiags *diags)
 {
 	int64_t end_s = 0, duration_s = 0, pool_end_s, pool_duration_s;
 	bool known = check_lease(document, "/expires", &end_s, &duration_s, diags);
-	json_t *pools = json_object_get(document->value, "pools"), *pool;
-	const char *name;
-	json_object_foreach (pools, name, pool) {
+	json_t *pools = json_object_get(document->value, "pools");
+	rg_json_foreach_member (name, pool, pools) {
 		g_autofree char *at = rg_json_pointer_add("/pools", name);
 		g_autofree char *pointer = g_strconcat(at, "/expires", NULL);
 		if (!check_lease(document, pointer, &pool_end_s, &pool_duration_s, diags) ||

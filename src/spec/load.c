@@ -16,6 +16,7 @@
 typedef struct {
 	const RgDiag *diag;
 	RgSource order;
+	bool beyond_yaml;  /* a fault of the YAML comes first: others may follow from it */
 	size_t file, rank; /* of its file among those of the spec, and in its stage */
 } Placed;
 
@@ -24,6 +25,8 @@ static int compare_placed(const void *a, const void *b)
 	const Placed *x = a, *y = b;
 	if (x->file != y->file)
 		return x->file < y->file ? -1 : 1;
+	if (x->beyond_yaml != y->beyond_yaml)
+		return x->beyond_yaml ? 1 : -1;
 	if (x->order.line != y->order.line)
 		return x->order.line < y->order.line ? -1 : 1;
 	if (x->order.column != y->order.column)
@@ -86,7 +89,10 @@ static void deliver(RgDiags *to, RgDiags *from, const RgDocument *document)
 		const RgDiag *diag = rg_diags_get(from, i);
 		bool follows = diag->severity == RG_SEVERITY_NOTE && i > 0;
 		RgSource order = follows ? items[i - 1].order : diag->source;
-		items[i] = (Placed){diag, order, rank_of_file(document, order.file), i};
+		bool beyond_yaml =
+			follows ? items[i - 1].beyond_yaml : !g_str_has_prefix(diag->code, "yaml.");
+		items[i] =
+			(Placed){diag, order, beyond_yaml, rank_of_file(document, order.file), i};
 	}
 	qsort(items, n, sizeof items[0], compare_placed);
 	size_t shown = 0, left = 0;
@@ -137,6 +143,16 @@ RgCluster *rg_spec_load_from(
 	return spec_load_text(file, text, len, build_cluster, reader, diags);
 }
 
+/* "rtx 6000": names have no spaces, but people write them with some. */
+static char *without_spaces(const char *query)
+{
+	char *text = g_strstrip(g_strdup(query));
+	if (strspn(text, G_CSET_A_2_Z G_CSET_a_2_z G_CSET_DIGITS " :-_") == strlen(text) &&
+		!strstr(text, ": "))
+		g_strdelimit(text, " ", '-');
+	return text;
+}
+
 RgCluster *rg_spec_load_query(const char *query, RgDiags *diags)
 {
 	if (!*query || strpbrk(query, "\r\n")) {
@@ -144,12 +160,13 @@ RgCluster *rg_spec_load_query(const char *query, RgDiags *diags)
 			*query ? "a query is one line" : "the query is empty");
 		return NULL;
 	}
+	g_autofree char *named = without_spaces(query);
 	/* on a line of its own, so that messages show nothing else */
 	g_autofree char *text = g_strdup_printf("cluster: query\n"
 						"provider: {name: none, region: none}\n"
 						"ray: {version: 2.52.0, python: \"3.11\"}\n"
 						"head:\n  accelerators:\n    %s\n",
-		query);
+		named);
 	g_autoptr(RgDiags) found = rg_diags_new();
 	RgCluster *cluster = rg_spec_load(RG_SOURCE_QUERY, text, strlen(text), found);
 	rg_diags_reword(found, "head.accelerators.", "");
@@ -166,6 +183,14 @@ static void report_outside(const char *path, RgDiags *diags)
 	rg_diag_detail(diag, "raygpu does not read it: its messages could show a file that is not "
 			     "part of the repository");
 	rg_diag_hint(diag, "copy the file into the work tree, or name the file itself");
+}
+
+static void report_gits(const char *path, RgDiags *diags)
+{
+	RgDiag *diag =
+		rg_diags_error(diags, "file.outside-tree", "%s is a file of git itself", path);
+	rg_diag_at(diag, (RgSource){.file = g_intern_string(path)});
+	rg_diag_detail(diag, "raygpu does not read it: its messages could show credentials");
 }
 
 /* "-" is standard input. */
@@ -197,6 +222,10 @@ static GString *read_path(const char *path, RgDiags *diags)
 	int error = 0;
 	if (!g_str_equal(path, "-") && !spec_is_inside(path)) {
 		report_outside(path, diags);
+		return NULL;
+	}
+	if (!g_str_equal(path, "-") && spec_is_gits(path)) {
+		report_gits(path, diags);
 		return NULL;
 	}
 	GString *text = read_stream_of(path, &error);
@@ -251,16 +280,19 @@ bool rg_spec_peek_file(const char *path, RgSpecPeek *peek, RgDiags *diags)
 	return true;
 }
 
-RgDocument *rg_document_load_file(const char *path, const char *what, RgDiags *diags)
+GPtrArray *rg_document_load_file(const char *path, const char *what, RgDiags *diags)
 {
 	g_autoptr(GString) text = read_path(path, diags);
 	if (!text)
 		return NULL;
-	g_autoptr(RgDiags) found = rg_diags_new();
 	const char *file = g_str_equal(path, "-") ? "<stdin>" : path;
-	RgDocument *document = spec_read_text(file, text->str, text->len, found);
-	if (document)
-		document->what = what;
-	deliver(diags, found, document);
-	return document;
+	GPtrArray *documents = spec_read_each(file, text->str, text->len, diags);
+	for (guint i = 0; documents && i < documents->len; i++)
+		((RgDocument *)documents->pdata[i])->what = what;
+	return documents;
+}
+
+void rg_document_deliver(RgDocument *document, RgDiags *diags)
+{
+	deliver(diags, document->findings, document);
 }

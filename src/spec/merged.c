@@ -1,7 +1,7 @@
 #include <string.h>
-#include <yaml.h>
 #include "spec/build.h"
 #include "spec/check.h"
+#include "spec/emitter.h"
 #include "spec/extend.h"
 #include "spec/scalar.h"
 
@@ -13,25 +13,13 @@ typedef struct {
 	const RgDocument *document;
 } Writer;
 
-static int append(void *data, unsigned char *bytes, size_t len)
-{
-	g_string_append_len(data, (const char *)bytes, (gssize)len);
-	return 1;
-}
-
-/* Allocation is the only way in which libyaml can fail here; GLib ends the program for that too. */
-static void emit(Writer *writer, yaml_event_t *event)
-{
-	g_assert_true(yaml_emitter_emit(&writer->yaml, event));
-}
-
 static void write_scalar(Writer *writer, const char *text, bool quote)
 {
 	yaml_event_t event;
 	yaml_scalar_event_initialize(&event, NULL, NULL, (const yaml_char_t *)text,
 		(int)strlen(text), 1, 1,
 		quote ? YAML_DOUBLE_QUOTED_SCALAR_STYLE : YAML_PLAIN_SCALAR_STYLE);
-	emit(writer, &event);
+	rg_emitter_emit(&writer->yaml, &event);
 }
 
 static void write_text(Writer *writer, const char *text)
@@ -44,9 +32,7 @@ static void write_value(Writer *writer, json_t *value, const char *pointer);
 
 static void write_members(Writer *writer, json_t *value, const char *pointer)
 {
-	const char *name;
-	json_t *member;
-	json_object_foreach (value, name, member) {
+	rg_json_foreach_member (name, member, value) {
 		g_autofree char *at = rg_json_pointer_add(pointer, name);
 		write_text(writer, name);
 		write_value(writer, member, at);
@@ -60,46 +46,36 @@ static void write_value(Writer *writer, json_t *value, const char *pointer)
 	if (json_is_object(value)) {
 		yaml_mapping_start_event_initialize(
 			&event, NULL, NULL, 1, YAML_BLOCK_MAPPING_STYLE);
-		emit(writer, &event);
+		rg_emitter_emit(&writer->yaml, &event);
 		write_members(writer, value, pointer);
 		yaml_mapping_end_event_initialize(&event);
-		emit(writer, &event);
+		rg_emitter_emit(&writer->yaml, &event);
 	} else if (json_is_array(value)) {
 		yaml_sequence_start_event_initialize(
 			&event, NULL, NULL, 1, YAML_FLOW_SEQUENCE_STYLE);
-		emit(writer, &event);
+		rg_emitter_emit(&writer->yaml, &event);
 		for (size_t i = 0; i < json_array_size(value); i++) {
 			g_autofree char *at = g_strdup_printf("%s/%zu", pointer, i);
 			write_value(writer, json_array_get(value, i), at);
 		}
 		yaml_sequence_end_event_initialize(&event);
-		emit(writer, &event);
+		rg_emitter_emit(&writer->yaml, &event);
 	} else if (json_is_string(value) && !word) {
 		write_text(writer, json_string_value(value));
 	} else {
-		g_autofree char *text = word ? NULL : json_dumps(value, JSON_ENCODE_ANY);
-		write_scalar(writer, word ? word : text, false);
+		/* the word of a null can be nothing, which libyaml would write as '' */
+		bool kept = word && *word;
+		g_autofree char *text = kept ? NULL : json_dumps(value, JSON_ENCODE_ANY);
+		write_scalar(writer, kept ? word : text, false);
 	}
 }
 
 static void write_document(GString *out, const RgDocument *document)
 {
 	Writer writer = {.document = document};
-	yaml_event_t event;
-	g_assert_true(yaml_emitter_initialize(&writer.yaml));
-	yaml_emitter_set_output(&writer.yaml, append, out);
-	yaml_emitter_set_unicode(&writer.yaml, 1);
-	yaml_emitter_set_width(&writer.yaml, 100);
-	yaml_stream_start_event_initialize(&event, YAML_UTF8_ENCODING);
-	emit(&writer, &event);
-	yaml_document_start_event_initialize(&event, NULL, NULL, NULL, 1);
-	emit(&writer, &event);
+	rg_emitter_begin(&writer.yaml, out, 100);
 	write_value(&writer, document->value, "");
-	yaml_document_end_event_initialize(&event, 1);
-	emit(&writer, &event);
-	yaml_stream_end_event_initialize(&event);
-	emit(&writer, &event);
-	yaml_emitter_delete(&writer.yaml);
+	rg_emitter_end(&writer.yaml);
 }
 
 /* "# prod.yaml:4:5: pools.train.nodes replaces base.yaml:9:12" */

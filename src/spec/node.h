@@ -21,11 +21,15 @@ struct RgNode {
 typedef struct {
 	GPtrArray *nodes; /* owns every RgNode */
 	RgNode *root;
+	RgDiags *findings; /* of rg_tree_parse_each; otherwise NULL */
 } RgTree;
 
 /* NULL if the text is not one YAML document, or exceeds the limits. `file` is interned. Smaller
  * findings (a tag, an unknown anchor) are added to `diags` and a tree is still returned. */
 RgTree *rg_tree_parse(const char *file, const char *text, size_t len, RgDiags *diags);
+/* The documents of a file that may have several, RgTree*, each with its own findings; empty ones
+ * are left out. NULL and diagnostics if the text cannot be read as a whole, or is empty. */
+GPtrArray *rg_tree_parse_each(const char *file, const char *text, size_t len, RgDiags *diags);
 void rg_tree_free(RgTree *tree);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(RgTree, rg_tree_free)
 

@@ -14,9 +14,7 @@ static void free_import(gpointer data)
 GPtrArray *rg_imports_build(const json_t *list)
 {
 	GPtrArray *imports = g_ptr_array_new_with_free_func(free_import);
-	size_t i;
-	const json_t *value;
-	json_array_foreach (list, i, value) {
+	rg_json_foreach_at (i, value, list) {
 		RgSpecImport *import = g_new0(RgSpecImport, 1);
 		import->address = g_strdup(rg_json_str(value, "address", NULL));
 		import->id = g_strdup(rg_json_str(value, "id", NULL));
@@ -38,9 +36,7 @@ static void free_removed(gpointer data)
 GPtrArray *rg_removed_build(json_t *pools)
 {
 	GPtrArray *all = g_ptr_array_new_with_free_func(free_removed);
-	const char *name;
-	json_t *value;
-	json_object_foreach (pools, name, value) {
+	rg_json_foreach_member (name, value, pools) {
 		RgSpecRemoved *removed = g_new0(RgSpecRemoved, 1);
 		removed->pool = g_strdup(name);
 		removed->destroy = json_is_true(json_object_get(value, "destroy"));
@@ -102,9 +98,7 @@ static void check_import(RgDocument *document, const json_t *list, size_t second
 
 static void check_imported(RgDocument *document, const char *pool, const char *at, RgDiags *diags)
 {
-	size_t i;
-	const json_t *entry;
-	json_array_foreach (json_object_get(document->value, "imports"), i, entry) {
+	rg_json_foreach_at (i, entry, json_object_get(document->value, "imports")) {
 		g_autofree char *where = g_strdup_printf("/imports/%zu/address", i);
 		const char *address = rg_json_str(entry, "address", "");
 		if (!is_pool(address, pool) || rg_document_is_spoiled(document, where))
@@ -119,9 +113,8 @@ static void check_imported(RgDocument *document, const char *pool, const char *a
 /* The pointer of the `renamed_from` that names it; g_free, NULL: none. */
 static char *renamed_to(const RgDocument *document, const char *old)
 {
-	json_t *pools = json_object_get(document->value, "pools"), *pool;
-	const char *name;
-	json_object_foreach (pools, name, pool) {
+	json_t *pools = json_object_get(document->value, "pools");
+	rg_json_foreach_member (name, pool, pools) {
 		const json_t *from = json_object_get(pool, "renamed_from");
 		g_autofree char *at = rg_json_pointer_add("/pools", name);
 		if (g_strcmp0(json_string_value(from), old) == 0 || rg_json_has_text(from, old))
@@ -164,10 +157,9 @@ static void check_removed(
 void rg_spec_check_once(RgDocument *document, RgDiags *diags)
 {
 	const json_t *imports = json_object_get(document->value, "imports");
-	json_t *removed = json_object_get(document->value, "removed"), *entry;
-	const char *pool;
+	json_t *removed = json_object_get(document->value, "removed");
 	for (size_t i = 1; i < json_array_size(imports); i++)
 		check_import(document, imports, i, diags);
-	json_object_foreach (removed, pool, entry)
+	rg_json_foreach_member (pool, entry, removed)
 		check_removed(document, pool, entry, diags);
 }

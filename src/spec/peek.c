@@ -11,6 +11,8 @@
 typedef struct {
 	bool cluster, manifest_version, manifest_kind, is_map, broken;
 	unsigned others; /* keys that only a spec has together */
+	bool at_name;
+	char *name; /* of the cluster, also if the rest is not YAML */
 } Keys;
 
 static bool is_word(const yaml_event_t *event, const char *word)
@@ -22,7 +24,8 @@ static bool is_word(const yaml_event_t *event, const char *word)
 static void note_key(Keys *keys, const yaml_event_t *event)
 {
 	static const char *const others[] = {"extends", "provider", "ray", "head", "pools"};
-	keys->cluster = keys->cluster || is_word(event, "cluster");
+	keys->at_name = is_word(event, "cluster");
+	keys->cluster = keys->cluster || keys->at_name;
 	keys->manifest_version = keys->manifest_version || is_word(event, "apiVersion");
 	keys->manifest_kind = keys->manifest_kind || is_word(event, "kind");
 	for (size_t i = 0; i < G_N_ELEMENTS(others); i++)
@@ -41,8 +44,14 @@ static bool take(Keys *keys, const yaml_event_t *event, unsigned *depth, size_t 
 		return false;
 	if (starts && *depth == 0)
 		keys->is_map = event->type == YAML_MAPPING_START_EVENT;
-	if (stands && *depth == 1 && (*at)++ % 2 == 0 && event->type == YAML_SCALAR_EVENT)
-		note_key(keys, event);
+	bool inside = stands && *depth == 1;
+	if (inside && (*at)++ % 2 == 0) {
+		keys->at_name = false;
+		if (event->type == YAML_SCALAR_EVENT)
+			note_key(keys, event);
+	} else if (inside && keys->at_name && event->type == YAML_SCALAR_EVENT && !keys->name) {
+		keys->name = g_strdup((const char *)event->data.scalar.value);
+	}
 	*depth += starts;
 	*depth -= ends;
 	return *depth <= RG_CAP_YAML_DEPTH;
@@ -91,9 +100,12 @@ RgSpecPeek rg_spec_peek(
 	const char *file, const char *text, size_t len, const RgSpecReader *reader, RgDiags *diags)
 {
 	Keys keys = keys_of(text, MIN(len, RG_CAP_SPEC_BYTES));
+	g_autofree char *told = keys.name;
 	RgSpecPeek peek = {.is_spec = is_spec(&keys)};
-	if (!peek.is_spec || keys.broken || len > RG_CAP_SPEC_BYTES ||
-		!g_utf8_validate(text, (gssize)len, NULL))
+	if (!peek.is_spec)
+		return peek;
+	peek.cluster = g_steal_pointer(&told); /* unless the document says more */
+	if (keys.broken || len > RG_CAP_SPEC_BYTES || !g_utf8_validate(text, (gssize)len, NULL))
 		return peek;
 	g_autoptr(RgDiags) unused = rg_diags_new(); /* the loader reports them */
 	size_t mark = len >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0 ? 3 : 0;
@@ -102,6 +114,7 @@ RgSpecPeek rg_spec_peek(
 		rg_document_load(g_intern_string(file), copy, len - mark, unused);
 	if (!document)
 		return peek;
+	g_clear_pointer(&peek.cluster, g_free);
 	spec_extend(document, reader, unused);
 	peek.files = g_steal_pointer(&document->files);
 	const char *name = rg_json_str(document->value, "cluster", NULL);

@@ -13,7 +13,28 @@ void rg_project_free(RgProject *project)
 	g_free(project->file);
 	json_decref(project->view);
 	g_hash_table_unref(project->sources);
+	rg_trusted_side_free(project->trusted);
 	g_free(project);
+}
+
+void rg_trusted_side_free(RgTrustedSide *side)
+{
+	if (!side)
+		return;
+	g_free(side->name);
+	g_free(side->where);
+	rg_project_free(side->project);
+	rg_cluster_free(side->spec);
+	g_free(side);
+}
+
+RgProject *rg_project_new(void)
+{
+	RgProject *project = g_new0(RgProject, 1);
+	project->file = g_strdup(RG_PROJECT_FILE);
+	project->view = json_object();
+	project->sources = g_hash_table_new(g_str_hash, g_str_equal);
+	return project;
 }
 
 /* "clusters" -> ".", "." -> "..", ".." -> "../..", "/a/b" -> "/a". */
@@ -100,16 +121,42 @@ RgProject *rg_project_load_file(const char *path, RgDiags *diags)
 
 RgLimits rg_limits_of_cluster(const RgCluster *cluster)
 {
-	return (RgLimits){cluster->view, cluster->sources, cluster->file};
+	return (RgLimits){cluster->view, cluster->sources, cluster->file, NULL};
 }
 
 RgLimits rg_limits_of_project(const RgProject *project)
 {
-	return (RgLimits){project->view, project->sources, project->file};
+	return (RgLimits){project->view, project->sources, project->file, NULL};
+}
+
+size_t rg_limits_all(
+	const RgCluster *cluster, const RgProject *project, RgLimits limits[RG_LIMITS_MAX])
+{
+	const RgTrustedSide *side = project ? project->trusted : NULL;
+	size_t n = 0;
+	if (cluster)
+		limits[n++] = rg_limits_of_cluster(cluster);
+	if (project)
+		limits[n++] = rg_limits_of_project(project);
+	if (side && side->project) {
+		limits[n] = rg_limits_of_project(side->project);
+		limits[n++].side = side->is_here ? side : NULL;
+	}
+	if (side && side->spec && cluster) {
+		limits[n] = rg_limits_of_cluster(side->spec);
+		limits[n++].side = side;
+	}
+	return n;
 }
 
 RgSource rg_limits_source(const RgLimits *limits, const char *pointer)
 {
-	const RgSource *source = rg_source_find(limits->sources, pointer);
-	return source ? *source : (RgSource){.file = g_intern_string(limits->file)};
+	const RgSource *found = rg_source_find(limits->sources, pointer);
+	RgSource source = found ? *found : (RgSource){.file = g_intern_string(limits->file)};
+	if (limits->side) {
+		g_autofree char *file = g_strconcat(limits->side->name, ":",
+			source.file + MIN(limits->side->strip, strlen(source.file)), NULL);
+		source.file = g_intern_string(file);
+	}
+	return source;
 }

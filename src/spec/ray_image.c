@@ -58,9 +58,12 @@ bool rg_ray_tag_parse(const char *image, RgRayTag *tag)
 	g_autofree char *text = dup_tag(image), *repository = dup_repository(image);
 	if (!text || !repository)
 		return false;
-	g_autoptr(GRegex) grammar = g_regex_new(TAG_PATTERN, 0, 0, NULL);
+	static GRegex *grammar;
+	if (g_once_init_enter(&grammar)) {
+		GRegex *regex = g_regex_new(TAG_PATTERN, 0, 0, NULL);
+		g_once_init_leave(&grammar, regex);
+	}
 	g_autoptr(GMatchInfo) match = NULL;
-	g_assert(grammar != NULL);
 	if (!g_regex_match(grammar, text, 0, &match))
 		return false;
 	g_autofree char *minor = g_match_info_fetch(match, 5);
@@ -103,7 +106,9 @@ char *rg_ray_image_for_platform(const char *image, const char *platform)
 		"%.*s%s", (int)(strlen(image) - strlen(DEFAULT_PLATFORM)), image, platform);
 }
 
-bool rg_ray_image_has_registry(const char *image)
+/* The registry's host is named: a first part with a dot or port, or localhost. Others are Docker
+ * Hub's. */
+static bool has_registry(const char *image)
 {
 	g_autofree char *first = g_strndup(image, strcspn(image, "/"));
 	return strchr(image, '/') && (strpbrk(first, ".:") || g_str_equal(first, "localhost"));
@@ -111,7 +116,7 @@ bool rg_ray_image_has_registry(const char *image)
 
 char *rg_ray_image_mirrored(const char *image, const char *mirror)
 {
-	if (!mirror || rg_ray_image_has_registry(image))
+	if (!mirror || has_registry(image))
 		return g_strdup(image);
 	return g_strconcat(mirror, strchr(image, '/') ? "/" : "/library/", image, NULL);
 }

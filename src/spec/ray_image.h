@@ -22,9 +22,6 @@ G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(RgRayTag, rg_ray_tag_clear)
 bool rg_ray_tag_parse(const char *image, RgRayTag *tag);
 /* Whether the image names fixed content: a digest, or a tag that does not move. */
 bool rg_ray_image_is_pinned(const char *image);
-/* The registry's host is named: a first part with a dot or port, or localhost. Others are Docker
- * Hub's. */
-bool rg_ray_image_has_registry(const char *image);
 /* The image itself, or MIRROR/NAME for images of Docker Hub; `mirror` may be NULL. g_free. */
 char *rg_ray_image_mirrored(const char *image, const char *mirror);
 /* CUDA of the default image: Ray's own choice for `-gpu` since 2.31. */

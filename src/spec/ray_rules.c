@@ -7,8 +7,10 @@
 
 /* The first version with token authentication: Ray's docs, ray-security/token-auth. */
 #define FIRST_WITH_TOKEN "2.52.0"
-/* Its images are the first with CUDA 12.1 (-cu121): ray-project/ray issue 37907. */
-#define FIRST_WITH_CU121 "2.7.0"
+/* `ray drain-node` came with it (ray-project/ray pull 43189), and the port of the agent of runtime
+ * environments is fixed with an option of 2.8 (pull 39919): earlier ones end with "No such option".
+ * All have images with CUDA 12.1 (issue 37907). */
+#define FIRST_THAT_STARTS "2.10.0"
 
 typedef struct {
 	RgDocument *document;
@@ -21,6 +23,18 @@ static const char *find_text(RgDocument *document, const char *pointer)
 	if (rg_document_is_spoiled(document, pointer))
 		return NULL;
 	return json_string_value(rg_json_at(document->value, pointer));
+}
+
+/* True: the version can be used at all. */
+static bool check_options(const Ray *ray)
+{
+	if (!ray->version || rg_version_compare(ray->version, FIRST_THAT_STARTS) >= 0)
+		return true;
+	RgDiag *diag = rg_spec_report(ray->document, "/ray/version", "spec.ray-too-old", ray->diags,
+		"Ray %s lacks options with which nodes start it; they came with " FIRST_THAT_STARTS,
+		ray->version);
+	rg_diag_hint(diag, "use Ray " FIRST_WITH_TOKEN " or later");
+	return false;
 }
 
 static void check_age(const Ray *ray)
@@ -72,18 +86,12 @@ static void check_derived(const Ray *ray)
 	if (!ray->version)
 		return;
 	RgDocument *document = ray->document;
-	bool has_cu121 = rg_version_compare(ray->version, FIRST_WITH_CU121) >= 0;
-	if (!json_object_get(json_object_get(document->value, "ray"), "python") || !has_cu121) {
-		RgDiag *diag = rg_diags_error(ray->diags, "spec.missing-key",
-			has_cu121 ? "ray has neither \"python\" nor \"image\""
-				  : "ray has no \"image\"");
-		rg_diag_at(diag, rg_document_key_source(document, "/ray"));
-		rg_diag_hint(diag,
-			has_cu121 ? "add python: \"3.11\" to use Ray's own image, or set ray.image"
-				  : "raygpu has no image for Ray %s; set ray.image",
-			ray->version);
+	if (json_object_get(json_object_get(document->value, "ray"), "python"))
 		return;
-	}
+	RgDiag *diag = rg_diags_error(
+		ray->diags, "spec.missing-key", "ray has neither \"python\" nor \"image\"");
+	rg_diag_at(diag, rg_document_key_source(document, "/ray"));
+	rg_diag_hint(diag, "add python: \"3.11\" to use Ray's own image, or set ray.image");
 }
 
 void rg_spec_check_ray(RgDocument *document, RgDiags *diags)
@@ -98,6 +106,8 @@ void rg_spec_check_ray(RgDocument *document, RgDiags *diags)
 		.auth = find_text(document, "/ray/auth"),
 		.diags = diags,
 	};
+	if (!check_options(&ray))
+		return;
 	check_age(&ray);
 	if (ray.image)
 		check_image(&ray);

@@ -37,7 +37,11 @@ static const char *judge_node_label(const char *name, const char **hint)
 
 static const char *judge_resource(const char *name, const char **hint)
 {
-	static const char *const builtin[] = {"CPU", "GPU", "memory", "object_store_memory", NULL};
+	static const char *const builtin[] = {"GPU", "memory", "object_store_memory", NULL};
+	if (g_str_equal(name, "CPU")) {
+		*hint = "use num_cpus, such as `num_cpus: 0` for a head without tasks";
+		return "Ray counts it itself";
+	}
 	if (g_strv_contains(builtin, name)) {
 		*hint = "it follows from the instance type; remove it";
 		return "Ray counts it itself";
@@ -83,9 +87,8 @@ static void hide_secrets(const json_t *place)
 static void check_names(RgDocument *document, const char *pointer, NameRule judge, const char *code,
 	const char *what, RgDiags *diags)
 {
-	json_t *map = rg_json_at(document->value, pointer), *value;
-	const char *name;
-	json_object_foreach (map, name, value) {
+	json_t *map = rg_json_at(document->value, pointer);
+	rg_json_foreach_member (name, value, map) {
 		g_autofree char *at = rg_json_pointer_add(pointer, name);
 		const char *hint = NULL;
 		const char *why = judge(name, &hint);
@@ -140,9 +143,8 @@ static void check_mounts(RgDocument *document, const char *pointer, RgDiags *dia
 {
 	g_autoptr(GHashTable) paths = g_hash_table_new(g_str_hash, g_str_equal);
 	g_autofree char *list = g_strconcat(pointer, "/mounts", NULL);
-	const json_t *mounts = rg_json_at(document->value, list), *mount;
-	size_t i;
-	json_array_foreach (mounts, i, mount) {
+	const json_t *mounts = rg_json_at(document->value, list);
+	rg_json_foreach_at (i, mount, mounts) {
 		const char *path = rg_json_str(mount, "path", NULL);
 		g_autofree char *at = g_strdup_printf("%s/%zu/path", list, i);
 		if (!path || rg_document_is_spoiled(document, at))
@@ -234,16 +236,14 @@ static void check_renames(RgDocument *document, RgDiags *diags)
 {
 	g_autoptr(GHashTable) formers =
 		g_hash_table_new_full(g_str_hash, g_str_equal, g_free, g_free);
-	json_t *pools = json_object_get(document->value, "pools"), *pool, *former;
-	const char *name;
-	size_t i;
-	json_object_foreach (pools, name, pool) {
+	json_t *pools = json_object_get(document->value, "pools");
+	rg_json_foreach_member (name, pool, pools) {
 		g_autofree char *pointer = rg_json_pointer_add("/pools", name);
 		g_autofree char *all = g_strconcat(pointer, "/renamed_from", NULL);
 		json_t *value = json_object_get(pool, "renamed_from");
 		if (json_is_string(value))
 			check_former(document, formers, all, json_string_value(value), diags);
-		json_array_foreach (value, i, former) {
+		rg_json_foreach_at (i, former, value) {
 			g_autofree char *at = g_strdup_printf("%s/%zu", all, i);
 			if (json_is_string(former))
 				check_former(
@@ -281,10 +281,9 @@ static void check_head_enabled(RgDocument *document, RgDiags *diags)
 
 static void check_pools(RgDocument *document, RgDiags *diags)
 {
-	json_t *pools = json_object_get(document->value, "pools"), *pool;
+	json_t *pools = json_object_get(document->value, "pools");
 	double nodes = 1;
-	const char *name;
-	json_object_foreach (pools, name, pool) {
+	rg_json_foreach_member (name, pool, pools) {
 		g_autofree char *pointer = rg_json_pointer_add("/pools", name);
 		check_pool(document, pointer, diags);
 		check_market(document, pointer, diags);
@@ -334,10 +333,9 @@ static void check_places(RgDocument *document, RgDiags *diags)
 /* A limit of a pool that does not exist would limit nothing, and nobody would notice. */
 static void check_budget(RgDocument *document, RgDiags *diags)
 {
-	json_t *limits = rg_json_at(document->value, "/budget/pools"), *limit;
+	json_t *limits = rg_json_at(document->value, "/budget/pools");
 	const json_t *pools = json_object_get(document->value, "pools");
-	const char *name;
-	json_object_foreach (limits, name, limit) {
+	rg_json_foreach_member (name, limit, limits) {
 		g_autofree char *at = rg_json_pointer_add("/budget/pools", name);
 		if (g_str_equal(name, "head") || json_object_get(pools, name) ||
 			rg_document_is_spoiled(document, at))
@@ -346,10 +344,8 @@ static void check_budget(RgDocument *document, RgDiags *diags)
 			"budget.pools names \"%s\", but the spec has no such pool", name);
 		rg_diag_at(diag, rg_document_key_source(document, at));
 		g_autoptr(GPtrArray) words = g_ptr_array_new();
-		const char *pool;
-		json_t *value;
 		g_ptr_array_add(words, (gpointer)(uintptr_t) "head");
-		json_object_foreach (rg_json_unconst(pools), pool, value)
+		rg_json_foreach_member (pool, value, pools)
 			g_ptr_array_add(words, (gpointer)(uintptr_t)pool);
 		g_ptr_array_add(words, NULL);
 		const char *near = rg_nearest_word(name, (const char *const *)words->pdata);
@@ -360,10 +356,9 @@ static void check_budget(RgDocument *document, RgDiags *diags)
 
 void rg_spec_check_rules(RgDocument *document, RgDiags *diags)
 {
-	json_t *provider = json_object_get(document->value, "provider"), *place;
-	size_t i;
+	json_t *provider = json_object_get(document->value, "provider");
 	hide_secrets(provider);
-	json_array_foreach (json_object_get(provider, "any_of"), i, place)
+	rg_json_foreach (place, json_object_get(provider, "any_of"))
 		hide_secrets(place);
 	check_names(document, "/labels", judge_tag, "spec.reserved-label", "label", diags);
 	check_places(document, diags);

@@ -1,6 +1,5 @@
 #include "spec/check.h"
 
-#include <string.h>
 #include "base/embedded.h"
 #include "spec/finding.h"
 #include "spec/words.h"
@@ -9,46 +8,11 @@ extern const struct rg_embedded rg_schemas[];
 
 json_t *rg_spec_schema(const char *name)
 {
-	const struct rg_embedded *file = rg_schemas;
-	while (file->name && !g_str_equal(file->name, name))
-		file++;
-	g_assert(file->name != NULL);
+	const struct rg_embedded *file = rg_embedded_find(rg_schemas, name);
+	g_assert(file != NULL);
 	json_t *schema = json_loadb(file->data, file->len, 0, NULL);
 	g_assert(schema != NULL);
 	return schema;
-}
-
-RgDiag *rg_spec_report(RgDocument *document, const char *pointer, const char *code, RgDiags *diags,
-	const char *format, ...)
-{
-	va_list args;
-	va_start(args, format);
-	g_autofree char *summary = g_strdup_vprintf(format, args);
-	va_end(args);
-	RgDiag *diag = rg_diags_error(diags, code, "%s", summary);
-	rg_diag_at(diag, rg_document_source(document, pointer));
-	rg_document_spoil(document, pointer);
-	return diag;
-}
-
-char *rg_spec_path(const RgDocument *document, const char *pointer)
-{
-	if (*pointer == '\0')
-		return g_strdup(document->what ? document->what : "the spec");
-	g_auto(GStrv) steps = g_strsplit(pointer + 1, "/", -1);
-	GString *path = g_string_new(NULL);
-	const json_t *at = document->value;
-	for (char **step = steps; *step != NULL; step++) {
-		g_autofree char *name = rg_json_step_name(*step, strlen(*step));
-		if (json_is_array(at)) {
-			g_string_append_printf(path, "[%s]", name);
-			at = json_array_get(at, (size_t)g_ascii_strtoull(name, NULL, 10));
-			continue;
-		}
-		g_string_append_printf(path, "%s%s", path->len > 0 ? "." : "", name);
-		at = json_object_get(at, name);
-	}
-	return g_string_free(path, FALSE);
 }
 
 static void report_repeated(RgFinding *finding)
@@ -103,9 +67,7 @@ static void report_one_of(RgFinding *finding)
 static GPtrArray *known_keys(const json_t *properties, bool now)
 {
 	GPtrArray *keys = g_ptr_array_new();
-	const char *key;
-	json_t *property, *object = rg_json_unconst(properties); /* iterating changes nothing */
-	json_object_foreach (object, key, property) {
+	rg_json_foreach_member (key, property, properties) {
 		if (!now || !json_object_get(property, "not"))
 			g_ptr_array_add(keys, (gpointer)(uintptr_t)key);
 	}
@@ -117,9 +79,7 @@ static GPtrArray *known_keys(const json_t *properties, bool now)
 static const char *find_meant(const RgFinding *finding, const GPtrArray *keys, const char *name)
 {
 	const char *const *words = (const char *const *)keys->pdata;
-	size_t i;
-	json_t *synonym;
-	json_array_foreach (json_object_get(finding->synonyms, name), i, synonym) {
+	rg_json_foreach (synonym, json_object_get(finding->synonyms, name)) {
 		if (g_strv_contains(words, json_string_value(synonym)))
 			return json_string_value(synonym);
 	}
@@ -145,12 +105,10 @@ static void hint_known_key(const RgFinding *finding, RgDiag *diag)
 static bool has_stand_in(const RgFinding *finding, json_t *properties)
 {
 	const RgSchemaFinding *found = finding->found;
-	json_t *object = rg_json_unconst(found->value), *member; /* only iterated */
-	const char *key;
 	/* Unknown keys of an open object are checked elsewhere, and not reported here. */
 	bool closed = json_is_false(json_object_get(found->schema, "additionalProperties"));
 	g_autoptr(GPtrArray) keys = known_keys(properties, false);
-	json_object_foreach (object, key, member) {
+	rg_json_foreach_member (key, member, found->value) {
 		const json_t *property = json_object_get(properties, key);
 		const json_t *later = json_object_get(property, "x-raygpu-later");
 		if (rg_json_has_text(json_object_get(later, "instead_of"), found->name))
@@ -166,10 +124,8 @@ static bool has_stand_in(const RgFinding *finding, json_t *properties)
 static const char *find_meant_for(const RgFinding *finding, json_t *properties)
 {
 	const RgSchemaFinding *found = finding->found;
-	json_t *object = rg_json_unconst(found->value), *member; /* only iterated */
-	const char *key;
 	g_autoptr(GPtrArray) keys = known_keys(properties, false);
-	json_object_foreach (object, key, member) {
+	rg_json_foreach_member (key, member, found->value) {
 		if (!json_object_get(properties, key) &&
 			g_strcmp0(find_meant(finding, keys, key), found->name) == 0)
 			return key;
@@ -279,10 +235,7 @@ static void take_finding(const RgSchemaFinding *found, void *data)
 /* Words such as `no` that were accepted as text: the user may have meant a boolean. */
 static void check_words11(RgDocument *document, RgDiags *diags)
 {
-	GHashTableIter iter;
-	gpointer pointer, typed;
-	g_hash_table_iter_init(&iter, document->words);
-	while (g_hash_table_iter_next(&iter, &pointer, &typed)) {
+	rg_hash_keys (const char, pointer, document->words) {
 		json_t *value = rg_json_at(document->value, pointer);
 		if (!json_is_string(value) || rg_document_is_spoiled(document, pointer))
 			continue;
@@ -310,7 +263,7 @@ void rg_spec_check_shape(RgDocument *document, const char *name, RgDiags *diags)
 {
 	json_auto_t *root = rg_spec_schema(name);
 	expect_whole(root, document);
-	g_autoptr(RgJsonSchema) schema = rg_json_schema_compile(root, diags);
+	g_autoptr(RgJsonSchema) schema = rg_json_schema_compile_known(root, diags);
 	if (!schema)
 		return;
 	RgFinding finding = {.synonyms = json_object_get(root, "x-raygpu-synonyms"),

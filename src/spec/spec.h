@@ -6,8 +6,8 @@
 /* NULL if there was any error. `file` is the name used in diagnostics. */
 RgCluster *rg_spec_load(const char *file, const char *text, size_t len, RgDiags *diags);
 
-/* Reads a file that a spec extends: by its path relative to the working folder, or to the root of
- * a bare repository. g_free the text; NULL and diagnostics. */
+/* Reads a file that a spec extends: by its path relative to the working folder. g_free the text;
+ * NULL and diagnostics. */
 typedef struct {
 	char *(*read)(const void *data, const char *path, size_t *len, RgDiags *diags);
 	const void *data;

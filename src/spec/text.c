@@ -62,20 +62,34 @@ static bool is_readable(const char *file, const char *text, size_t len, RgDiags 
 	return false;
 }
 
-RgDocument *spec_read_text(const char *file, const char *text, size_t len, RgDiags *diags)
+/* A NUL-ended copy, as the look-ahead of the checks requires. NULL and diagnostics if it cannot be
+ * read; *len is without a byte order mark. g_free. */
+static char *copy_readable(const char *file, const char *text, size_t *len, RgDiags *diags)
 {
 	static const char byte_order_mark[] = "\xef\xbb\xbf";
-	if (len >= 3 && memcmp(text, byte_order_mark, 3) == 0) {
+	if (*len >= 3 && memcmp(text, byte_order_mark, 3) == 0) {
 		text += 3;
-		len -= 3;
+		*len -= 3;
 	}
-	/* NUL-ended, as the look-ahead of the checks requires. */
-	g_autofree char *copy = g_malloc(MIN(len, RG_CAP_SPEC_BYTES) + 1);
-	memcpy(copy, text, MIN(len, RG_CAP_SPEC_BYTES));
-	copy[MIN(len, RG_CAP_SPEC_BYTES)] = '\0';
+	size_t kept = MIN(*len, RG_CAP_SPEC_BYTES);
+	g_autofree char *copy = g_malloc(kept + 1);
+	memcpy(copy, text, kept);
+	copy[kept] = '\0';
 	rg_log(RG_LOG_DEBUG, "reads %s", file);
-	if (!is_readable(file, copy, len, diags))
+	if (!is_readable(file, copy, *len, diags))
 		return NULL;
-	rg_diags_add_text(diags, file, copy, len);
-	return rg_document_load(file, copy, len, diags);
+	rg_diags_add_text(diags, file, copy, *len);
+	return g_steal_pointer(&copy);
+}
+
+RgDocument *spec_read_text(const char *file, const char *text, size_t len, RgDiags *diags)
+{
+	g_autofree char *copy = copy_readable(file, text, &len, diags);
+	return copy ? rg_document_load(file, copy, len, diags) : NULL;
+}
+
+GPtrArray *spec_read_each(const char *file, const char *text, size_t len, RgDiags *diags)
+{
+	g_autofree char *copy = copy_readable(file, text, &len, diags);
+	return copy ? rg_document_load_each(file, copy, len, diags) : NULL;
 }

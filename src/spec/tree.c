@@ -8,7 +8,8 @@ typedef struct {
 	yaml_parser_t yaml;
 	const char *file, *text;
 	size_t len;
-	RgTree *tree;
+	RgTree *tree;	     /* the document that is read */
+	GPtrArray *trees;    /* RgTree*: of a file with several documents; NULL: one is expected */
 	GPtrArray *stack;    /* RgNode*: collections whose end has not been reached */
 	GHashTable *anchors; /* name -> RgNode*; the last definition counts */
 	unsigned documents;
@@ -29,7 +30,20 @@ void rg_tree_free(RgTree *tree)
 	if (!tree)
 		return;
 	g_ptr_array_unref(tree->nodes);
+	rg_diags_free(tree->findings);
 	g_free(tree);
+}
+
+static void free_tree(gpointer tree)
+{
+	rg_tree_free(tree);
+}
+
+static RgTree *new_tree(void)
+{
+	RgTree *tree = g_new0(RgTree, 1);
+	tree->nodes = g_ptr_array_new_with_free_func(free_node);
+	return tree;
 }
 
 void rg_source_pass(RgSource *source, char byte)
@@ -163,9 +177,20 @@ static bool add_alias(Parser *parser, const yaml_event_t *event)
 	return add_node(parser, node);
 }
 
+/* An anchor ends with its document. */
+static void begin_tree(Parser *parser)
+{
+	parser->tree = new_tree();
+	parser->tree->findings = parser->diags = rg_diags_new();
+	g_ptr_array_add(parser->trees, parser->tree);
+	g_hash_table_remove_all(parser->anchors);
+}
+
 static bool start_document(Parser *parser, const yaml_event_t *event)
 {
-	if (++parser->documents == 1)
+	if (parser->trees)
+		begin_tree(parser);
+	if (parser->trees || ++parser->documents == 1)
 		return true;
 	RgDiag *diag = rg_diags_error(parser->diags, "yaml.several-documents",
 		"the file has more than one YAML document");
@@ -287,33 +312,60 @@ static bool is_empty(const RgNode *root)
 	return !root || (root->kind == RG_NODE_SCALAR && root->plain && root->text[0] == '\0');
 }
 
-RgTree *rg_tree_parse(const char *file, const char *text, size_t len, RgDiags *diags)
+static void report_empty(const char *file, RgDiags *diags)
+{
+	RgDiag *diag = rg_diags_error(diags, "yaml.empty", "the file is empty");
+	rg_diag_at(diag, (RgSource){.file = file, .line = 1, .column = 1});
+	rg_diag_hint(diag, "examples/minimal.yaml is the smallest useful spec");
+}
+
+static bool parse(Parser *parser)
 {
 	g_autoptr(GPtrArray) stack = g_ptr_array_new();
 	g_autoptr(GHashTable) anchors =
 		g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
-	g_autoptr(RgTree) tree = g_new0(RgTree, 1);
-	tree->nodes = g_ptr_array_new_with_free_func(free_node);
-	Parser parser = {.file = file,
-		.text = text,
-		.len = len,
-		.tree = tree,
-		.stack = stack,
-		.anchors = anchors,
-		.diags = diags};
-	if (yaml_parser_initialize(&parser.yaml) == 0)
+	parser->stack = stack;
+	parser->anchors = anchors;
+	if (yaml_parser_initialize(&parser->yaml) == 0)
 		g_error("out of memory");
-	yaml_parser_set_encoding(&parser.yaml, YAML_UTF8_ENCODING);
-	yaml_parser_set_input_string(&parser.yaml, (const unsigned char *)text, len);
-	bool parsed = parse_events(&parser);
-	yaml_parser_delete(&parser.yaml);
-	if (!parsed)
+	yaml_parser_set_encoding(&parser->yaml, YAML_UTF8_ENCODING);
+	yaml_parser_set_input_string(
+		&parser->yaml, (const unsigned char *)parser->text, parser->len);
+	bool parsed = parse_events(parser);
+	yaml_parser_delete(&parser->yaml);
+	return parsed;
+}
+
+RgTree *rg_tree_parse(const char *file, const char *text, size_t len, RgDiags *diags)
+{
+	g_autoptr(RgTree) tree = new_tree();
+	Parser parser = {.file = file, .text = text, .len = len, .tree = tree, .diags = diags};
+	if (!parse(&parser))
 		return NULL;
 	if (is_empty(tree->root)) {
-		RgDiag *diag = rg_diags_error(diags, "yaml.empty", "the file is empty");
-		rg_diag_at(diag, (RgSource){.file = file, .line = 1, .column = 1});
-		rg_diag_hint(diag, "examples/minimal.yaml is the smallest useful spec");
+		report_empty(file, diags);
 		return NULL;
 	}
 	return g_steal_pointer(&tree);
+}
+
+GPtrArray *rg_tree_parse_each(const char *file, const char *text, size_t len, RgDiags *diags)
+{
+	g_autoptr(GPtrArray) trees = g_ptr_array_new_with_free_func(free_tree);
+	Parser parser = {.file = file, .text = text, .len = len, .trees = trees, .diags = diags};
+	if (!parse(&parser)) {
+		if (parser.diags != diags)
+			rg_diags_take_all(diags, parser.diags);
+		return NULL;
+	}
+	for (guint i = trees->len; i > 0; i--) {
+		const RgTree *tree = trees->pdata[i - 1];
+		if (is_empty(tree->root))
+			g_ptr_array_remove_index(trees, i - 1);
+	}
+	if (!trees->len) {
+		report_empty(file, diags);
+		return NULL;
+	}
+	return g_steal_pointer(&trees);
 }

@@ -106,7 +106,7 @@ static void check_group(RgDocument *document, const char *pointer, RgDiags *diag
 static void check_pool_name(
 	RgDocument *document, const char *pointer, const char *name, RgDiags *diags)
 {
-	json_t *pools = json_object_get(document->value, "pools"), *pool;
+	json_t *pools = json_object_get(document->value, "pools");
 	if (!name || g_str_equal(name, "head") || json_object_get(pools, name) ||
 		rg_document_is_spoiled(document, pointer))
 		return;
@@ -115,8 +115,7 @@ static void check_pool_name(
 	RgDiag *diag = rg_spec_report(document, pointer, "spec.bad-value", diags,
 		"%s is %s, which is not a pool of this spec", path, quoted);
 	g_autoptr(GPtrArray) names = g_ptr_array_new();
-	const char *key;
-	json_object_foreach (pools, key, pool)
+	rg_json_foreach_member (key, pool, pools)
 		g_ptr_array_add(names, (gpointer)(uintptr_t)key);
 	g_ptr_array_add(names, NULL);
 	const char *near = rg_nearest_word(name, (const char *const *)names->pdata);
@@ -151,9 +150,8 @@ static void check_zone_label(RgDocument *document, const char *pointer, RgDiags 
 
 void rg_spec_check_workloads(RgDocument *document, RgDiags *diags)
 {
-	json_t *workloads = json_object_get(document->value, "workloads"), *workload;
-	const char *name;
-	json_object_foreach (workloads, name, workload) {
+	json_t *workloads = json_object_get(document->value, "workloads");
+	rg_json_foreach_member (name, workload, workloads) {
 		g_autofree char *pointer = rg_json_pointer_add("/workloads", name);
 		if (!json_is_object(workload) || rg_document_is_spoiled(document, pointer))
 			continue;

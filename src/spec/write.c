@@ -1,5 +1,5 @@
 #include <string.h>
-#include <yaml.h>
+#include "spec/emitter.h"
 #include "spec/scalar.h"
 #include "spec/spec.h"
 
@@ -11,25 +11,13 @@ typedef struct {
 	GHashTable *comments;
 } Writer;
 
-static int append(void *data, unsigned char *bytes, size_t len)
-{
-	g_string_append_len(data, (const char *)bytes, (gssize)len);
-	return 1;
-}
-
-/* Allocation is the only way in which libyaml can fail here; GLib ends the program for that too. */
-static void emit(yaml_emitter_t *yaml, yaml_event_t *event)
-{
-	g_assert_true(yaml_emitter_emit(yaml, event));
-}
-
 static void emit_text(yaml_emitter_t *yaml, const char *text, bool quote)
 {
 	yaml_event_t event;
 	yaml_scalar_event_initialize(&event, NULL, NULL, (const yaml_char_t *)text,
 		(int)strlen(text), 1, 1,
 		quote ? YAML_DOUBLE_QUOTED_SCALAR_STYLE : YAML_PLAIN_SCALAR_STYLE);
-	emit(yaml, &event);
+	rg_emitter_emit(yaml, &event);
 }
 
 /* Characters at which some YAML readers end a line, and control characters. */
@@ -53,26 +41,23 @@ static void emit_string(yaml_emitter_t *yaml, const char *text)
 static void emit_value(yaml_emitter_t *yaml, json_t *value)
 {
 	yaml_event_t event;
-	const char *name;
-	json_t *member;
-	size_t i;
 	if (json_is_object(value)) {
 		yaml_mapping_start_event_initialize(&event, NULL, NULL, 1, YAML_FLOW_MAPPING_STYLE);
-		emit(yaml, &event);
-		json_object_foreach (value, name, member) {
+		rg_emitter_emit(yaml, &event);
+		rg_json_foreach_member (name, member, value) {
 			emit_string(yaml, name);
 			emit_value(yaml, member);
 		}
 		yaml_mapping_end_event_initialize(&event);
-		emit(yaml, &event);
+		rg_emitter_emit(yaml, &event);
 	} else if (json_is_array(value)) {
 		yaml_sequence_start_event_initialize(
 			&event, NULL, NULL, 1, YAML_FLOW_SEQUENCE_STYLE);
-		emit(yaml, &event);
-		json_array_foreach (value, i, member)
+		rg_emitter_emit(yaml, &event);
+		rg_json_foreach (member, value)
 			emit_value(yaml, member);
 		yaml_sequence_end_event_initialize(&event);
-		emit(yaml, &event);
+		rg_emitter_emit(yaml, &event);
 	} else if (json_is_string(value)) {
 		emit_string(yaml, json_string_value(value));
 	} else {
@@ -87,24 +72,12 @@ static void emit_value(yaml_emitter_t *yaml, json_t *value)
 static void append_value(GString *out, json_t *value)
 {
 	yaml_emitter_t yaml;
-	yaml_event_t event;
 	g_autoptr(GString) text = g_string_new(NULL);
-	g_assert_true(yaml_emitter_initialize(&yaml));
-	yaml_emitter_set_output(&yaml, append, text);
-	yaml_emitter_set_unicode(&yaml, 1);
-	yaml_emitter_set_width(&yaml, -1);
-	yaml_stream_start_event_initialize(&event, YAML_UTF8_ENCODING);
-	emit(&yaml, &event);
-	yaml_document_start_event_initialize(&event, NULL, NULL, NULL, 1);
-	emit(&yaml, &event);
+	rg_emitter_begin(&yaml, text, -1);
 	json_auto_t *list = json_array();
 	json_array_append(list, value);
 	emit_value(&yaml, list);
-	yaml_document_end_event_initialize(&event, 1);
-	emit(&yaml, &event);
-	yaml_stream_end_event_initialize(&event);
-	emit(&yaml, &event);
-	yaml_emitter_delete(&yaml);
+	rg_emitter_end(&yaml);
 	g_strchomp(text->str);
 	size_t len = strlen(text->str);
 	g_assert_true(len >= 2 && text->str[0] == '[' && text->str[len - 1] == ']');
@@ -113,17 +86,14 @@ static void append_value(GString *out, json_t *value)
 
 static bool has_comments(const Writer *writer, const json_t *value, const char *pointer)
 {
-	const char *name;
-	json_t *member;
-	size_t i;
 	if (g_hash_table_contains(writer->comments, pointer))
 		return true;
-	json_array_foreach (rg_json_unconst(value), i, member) {
+	rg_json_foreach_at (i, member, value) {
 		g_autofree char *at = g_strdup_printf("%s/%zu", pointer, i);
 		if (has_comments(writer, member, at))
 			return true;
 	}
-	json_object_foreach (rg_json_unconst(value), name, member) {
+	rg_json_foreach_member (name, member, value) {
 		g_autofree char *at = rg_json_pointer_add(pointer, name);
 		if (has_comments(writer, member, at))
 			return true;
@@ -141,15 +111,12 @@ static void end_line(const Writer *writer, const char *pointer)
 
 static bool inside_has_comments(const Writer *writer, json_t *value, const char *pointer)
 {
-	const char *name;
-	json_t *member;
-	size_t i;
-	json_object_foreach (value, name, member) {
+	rg_json_foreach_member (name, member, value) {
 		g_autofree char *at = rg_json_pointer_add(pointer, name);
 		if (has_comments(writer, member, at))
 			return true;
 	}
-	json_array_foreach (value, i, member) {
+	rg_json_foreach_at (i, member, value) {
 		g_autofree char *at = g_strdup_printf("%s/%zu", pointer, i);
 		if (has_comments(writer, member, at))
 			return true;
@@ -191,9 +158,7 @@ static void write_value(Writer *writer, json_t *value, const char *pointer, unsi
 
 static void write_members(Writer *writer, json_t *value, const char *pointer, unsigned depth)
 {
-	const char *name;
-	json_t *member;
-	json_object_foreach (value, name, member) {
+	rg_json_foreach_member (name, member, value) {
 		g_autofree char *at = rg_json_pointer_add(pointer, name);
 		json_auto_t *key = json_string(name);
 		indent(writer, depth);

@@ -1,15 +1,26 @@
-/* Private to src/specs: how the specs of the arguments are found (specs.c), and which of them a
- * branch changes (touched.c). */
+/* Private to src/specs: how the specs of the arguments are found (specs.c), what a file is
+ * (file.c), and which of them a branch changes (touched.c). */
 #pragma once
 #include "specs/specs.h"
 
 bool specs_is_yaml(const char *path);
+void specs_file_free(gpointer file);
 /* Takes the peek's name and files. */
 RgSpecFile *specs_file_new(const char *path, RgSpecPeek *peek);
 /* Reads the files that a spec of the commit `ref` (data) extends from that commit. */
 char *specs_read_at(const void *ref, const char *path, size_t *len, RgDiags *diags);
 /* What the file is, at from->ref or in the work tree. */
 bool specs_peek(const char *path, const char *ref, RgSpecPeek *peek, RgDiags *diags);
+/* The path below `root`, through symbolic links of folders but not of the file: git's own view of
+ * it. NULL if it is outside; g_free it. */
+char *specs_below(const char *root, const char *path);
+/* The path below `root` as it is named: what is in the work tree at its folders does not count.
+ * NULL if it is outside; g_free it. */
+char *specs_named_below(const char *root, const char *path);
+/* A project file of a commit, by its path below the root; *there false: the commit has none.
+ * `name`: for diagnostics. */
+RgProject *specs_load_project(const char *root, const char *below, const char *ref,
+	const char *name, bool *there, RgDiags *diags);
 /* Keeps only the files that the branch changes, and fills `removed`. `arguments` as in
  * rg_specs_find. */
 bool specs_keep_touched(

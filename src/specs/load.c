@@ -58,21 +58,19 @@ char *rg_specs_merged(const char *path, const char *ref, bool json, RgDiags *dia
 
 /* ---- the project file */
 
-/* One candidate, by its name below the root; *there false: the commit has no such file. */
-static RgProject *load_below(
-	const char *below, const char *ref, const RgProvenance *spec, bool *there, RgDiags *diags)
+RgProject *specs_load_project(const char *root, const char *below, const char *ref,
+	const char *name, bool *there, RgDiags *diags)
 {
 	size_t len = 0;
 	g_autoptr(RgDiags) found = rg_diags_new();
 	g_autoptr(RgProvenance) unused = NULL;
-	g_autofree char *path =
-		spec->root ? g_build_filename(spec->root, below, NULL) : g_strdup(below);
+	g_autofree char *path = g_build_filename(root, below, NULL);
 	g_autofree char *text = rg_git_read(path, ref, &len, &unused, found);
 	if (!text)
 		rg_diags_drop(found, "git.no-file");
 	*there = text || rg_diags_has_errors(found);
 	rg_diags_take_all(diags, found);
-	return text ? rg_project_load(below, text, len, diags) : NULL;
+	return text ? rg_project_load(name, text, len, diags) : NULL;
 }
 
 bool rg_specs_project(const char *spec_path, const char *ref, const RgProvenance *spec,
@@ -89,7 +87,7 @@ bool rg_specs_project(const char *spec_path, const char *ref, const RgProvenance
 		bool top = g_str_equal(folder, ".");
 		g_autofree char *below = top ? g_strdup(RG_PROJECT_FILE)
 					     : g_build_filename(folder, RG_PROJECT_FILE, NULL);
-		*project = load_below(below, ref, spec, &there, diags);
+		*project = specs_load_project(spec->root, below, ref, below, &there, diags);
 		if (there || top)
 			return !there || *project;
 		char *above = g_path_get_dirname(folder);

@@ -1,27 +1,6 @@
 #include "specs/internal.h"
 #include "base/words.h"
-#include <string.h>
 #include <sys/stat.h>
-
-static void file_free(gpointer data)
-{
-	RgSpecFile *file = data;
-	g_free(file->path);
-	g_free(file->cluster);
-	if (file->files)
-		g_ptr_array_unref(file->files);
-	g_free(file);
-}
-
-RgSpecFile *specs_file_new(const char *path, RgSpecPeek *peek)
-{
-	RgSpecFile *file = g_new0(RgSpecFile, 1);
-	file->path = g_strdup(path);
-	file->cluster = g_steal_pointer(&peek->cluster);
-	file->source = peek->source;
-	file->files = g_steal_pointer(&peek->files);
-	return file;
-}
 
 void rg_specs_free(RgSpecs *specs)
 {
@@ -31,23 +10,6 @@ void rg_specs_free(RgSpecs *specs)
 	g_ptr_array_unref(specs->skipped);
 	g_ptr_array_unref(specs->removed);
 	g_free(specs);
-}
-
-bool specs_is_yaml(const char *path)
-{
-	return g_str_has_suffix(path, ".yaml") || g_str_has_suffix(path, ".yml");
-}
-
-bool specs_peek(const char *path, const char *ref, RgSpecPeek *peek, RgDiags *diags)
-{
-	if (!ref)
-		return rg_spec_peek_file(path, peek, diags);
-	size_t len = 0;
-	g_autoptr(RgProvenance) unused = NULL;
-	g_autofree char *text = rg_git_read(path, ref, &len, &unused, diags);
-	if (text)
-		*peek = rg_spec_peek(path, text, len, &(RgSpecReader){specs_read_at, ref}, diags);
-	return text != NULL;
 }
 
 char *rg_specs_name(const char *path, const char *ref)
@@ -153,8 +115,7 @@ static void drop_bases(RgSpecs *specs)
 static bool add_folder(Finder *finder, const char *folder, const GPtrArray *names)
 {
 	bool ok = true;
-	for (guint i = 0; i < names->len; i++) {
-		const char *name = names->pdata[i];
+	rg_ptr_foreach (const char, name, names) {
 		g_autofree char *path = g_str_equal(folder, ".")
 						? g_strdup(name)
 						: g_build_filename(folder, name, NULL);
@@ -186,8 +147,7 @@ static bool add_argument(Finder *finder, const char *argument)
 static void check_names(const RgSpecs *specs, RgDiags *diags)
 {
 	g_autoptr(GHashTable) names = g_hash_table_new(g_str_hash, g_str_equal);
-	for (guint i = 0; i < specs->files->len; i++) {
-		RgSpecFile *file = specs->files->pdata[i];
+	rg_ptr_foreach (RgSpecFile, file, specs->files) {
 		const RgSpecFile *first =
 			file->cluster ? g_hash_table_lookup(names, file->cluster) : NULL;
 		if (file->cluster && !first)
@@ -220,8 +180,8 @@ static bool is_one_file(char *const *arguments, const RgSpecsFrom *from)
 RgSpecs *rg_specs_find(char *const *arguments, const RgSpecsFrom *from, RgDiags *diags)
 {
 	g_autoptr(RgSpecs) specs = g_new0(RgSpecs, 1);
-	specs->files = g_ptr_array_new_with_free_func(file_free);
-	specs->removed = g_ptr_array_new_with_free_func(file_free);
+	specs->files = g_ptr_array_new_with_free_func(specs_file_free);
+	specs->removed = g_ptr_array_new_with_free_func(specs_file_free);
 	specs->skipped = g_ptr_array_new_with_free_func(g_free);
 	if (is_one_file(arguments, from)) {
 		g_ptr_array_add(specs->files, specs_file_new(arguments[0], &(RgSpecPeek){0}));

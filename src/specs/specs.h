@@ -29,8 +29,31 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(RgSpecs, rg_specs_free)
 
 typedef struct {
 	const char *ref;	   /* read from this commit; NULL: the files as they are */
-	const char *changed_since; /* only what differs from the merge base with this; NULL: all */
+	const char *changed_since; /* only what differs from the merge base with this; NULL: all;
+				    * both are ids of commits */
 } RgSpecsFrom;
+
+/* What a change is compared with. It alone says what is trusted and where the state is, and its
+ * limits count beside those of the change. */
+typedef struct {
+	char *name;   /* as the user named the revision; NULL: the work tree, from which a command
+		       * with --ref is given */
+	char *commit; /* its id; NULL with `name` */
+	char *root;   /* of the git repository */
+} RgTrusted;
+void rg_trusted_free(RgTrusted *trusted);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(RgTrusted, rg_trusted_free)
+/* The revision in the repository around `path`; NULL and git.* diagnostics. */
+RgTrusted *rg_trusted_at(const char *path, const char *rev, RgDiags *diags);
+RgTrusted *rg_trusted_work_tree(void);
+/* Its project file for a spec; NULL: there is none. *folder: where that is in the work tree, or its
+ * top; NULL: as the file is named. false: it has errors. */
+bool rg_trusted_project(const RgTrusted *trusted, const char *spec_path, RgProject **project,
+	char **folder, RgDiags *diags);
+/* Adds what it says to the change's project file (NULL: none, and an empty one is made), with a
+ * warning for each setting that the change loosens. */
+bool rg_trusted_join(
+	const RgTrusted *trusted, const RgCluster *cluster, RgProject **project, RgDiags *diags);
 
 /* `arguments` ends with NULL and is not empty. A single file is accepted unread. NULL and
  * diagnostics if a folder, a commit or the history cannot be read; two specs of one cluster are an

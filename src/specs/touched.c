@@ -1,6 +1,9 @@
 #include "specs/internal.h"
 #include <stdlib.h>
 #include <string.h>
+#include "spec/project.h"
+
+#define MAX_LINKS 40 /* as in path_resolution(7) */
 
 /* --changed-since: which of the specs a branch changes, and the clusters whose specs it removed. A
  * cluster is identified by its name: a spec that moved to another file is not lost. */
@@ -11,29 +14,62 @@ typedef struct {
 	RgDiags *diags;
 } Look;
 
-/* The path below the root, through symbolic links of folders but not of the file: git's own view of
- * it. NULL if it is outside. */
 static char *below_root(const Look *look, const char *path)
 {
-	if (!look->changes->root)
-		return g_strdup(g_str_equal(path, ".") ? "" : path);
-	g_autofree char *full = g_canonicalize_filename(path, NULL);
-	g_autofree char *dir = g_path_get_dirname(full), *base = g_path_get_basename(full);
-	char *real = realpath(dir, NULL);
-	g_autofree char *file = g_build_filename(real ? real : dir, base, NULL);
-	free(real);
-	size_t len = strlen(look->changes->root);
-	if (g_str_equal(full, look->changes->root) || g_str_equal(file, look->changes->root))
-		return g_strdup("");
-	return g_str_has_prefix(file, look->changes->root) && file[len] == '/'
-		       ? g_strdup(file + len + 1)
-		       : NULL;
+	return specs_below(look->changes->root, path);
 }
 
 static char *on_disk(const Look *look, const char *below)
 {
-	return look->changes->root ? g_build_filename(look->changes->root, below, NULL)
-				   : g_strdup(below);
+	return g_build_filename(look->changes->root, below, NULL);
+}
+
+/* The file, or a folder above it: a submodule changes as a whole. */
+static bool is_changed(const Look *look, const char *below)
+{
+	g_autofree char *at = g_strdup(below);
+	while (!g_hash_table_contains(look->changes->paths, at)) {
+		char *slash = strrchr(at, '/');
+		if (!slash)
+			return false;
+		*slash = '\0';
+	}
+	return true;
+}
+
+/* Replaces the first symbolic link of `path`, which is absolute. */
+static bool step(char **path)
+{
+	for (char *end = *path; end && end[1];) {
+		end = strchr(end + 1, '/');
+		g_autofree char *link =
+			end ? g_strndup(*path, (gsize)(end - *path)) : g_strdup(*path);
+		g_autofree char *target = g_file_read_link(link, NULL);
+		if (target) {
+			g_autofree char *folder = g_path_get_dirname(link);
+			g_autofree char *full = g_canonicalize_filename(target, folder);
+			char *next = g_strconcat(full, end, NULL);
+			g_free(*path);
+			*path = next;
+			return true;
+		}
+	}
+	return false;
+}
+
+/* Whether its name, or one of the links on the way to what it leads to, is changed. */
+static bool way_changed(const Look *look, const char *path)
+{
+	g_autofree char *at = g_canonicalize_filename(path, NULL);
+	bool links = !look->from->ref;
+	for (int hops = 0; hops <= MAX_LINKS; hops++) {
+		g_autofree char *below = specs_named_below(look->changes->root, at);
+		if (below && is_changed(look, below))
+			return true;
+		if (!links || !step(&at))
+			return false;
+	}
+	return false;
 }
 
 /* A project file beside the spec or in a folder above it. */
@@ -44,7 +80,7 @@ static bool project_changed(const Look *look, const char *below)
 		g_autofree char *file = g_str_equal(dir, ".")
 						? g_strdup(RG_PROJECT_FILE)
 						: g_build_filename(dir, RG_PROJECT_FILE, NULL);
-		if (g_hash_table_contains(look->changes->paths, file))
+		if (is_changed(look, file))
 			return true;
 		if (g_str_equal(dir, "."))
 			return false;
@@ -60,14 +96,14 @@ static bool target_changed(const Look *look, const char *path)
 	char *real = look->from->ref ? NULL : realpath(path, NULL);
 	g_autofree char *below = real ? below_root(look, real) : NULL;
 	free(real);
-	return below && g_hash_table_contains(look->changes->paths, below);
+	return below && is_changed(look, below);
 }
 
 static bool file_changed(const Look *look, const char *path)
 {
 	g_autofree char *below = below_root(look, path);
 	return below &&
-	       (g_hash_table_contains(look->changes->paths, below) || target_changed(look, path));
+	       (is_changed(look, below) || way_changed(look, path) || target_changed(look, path));
 }
 
 /* The spec, a file that it extends, or the project file. */
@@ -85,7 +121,7 @@ static bool is_touched(const Look *look, const RgSpecFile *file, bool *outside)
 static bool is_in_argument(const Look *look, const char *argument, const char *below)
 {
 	char *real = g_file_test(argument, G_FILE_TEST_IS_DIR) ? realpath(argument, NULL) : NULL;
-	g_autofree char *top = below_root(look, real && look->changes->root ? real : argument);
+	g_autofree char *top = below_root(look, real ? real : argument);
 	size_t len = top ? strlen(top) : 0;
 	free(real);
 	return top && (!*top || g_str_equal(top, below) ||
@@ -127,15 +163,10 @@ static bool check_gone(const Look *look, char *const *arguments)
 static GHashTable *names_now(const Look *look, const RgSpecs *specs)
 {
 	GHashTable *names = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
-	for (guint i = 0; i < specs->files->len; i++) {
-		const RgSpecFile *file = specs->files->pdata[i];
+	rg_ptr_foreach (const RgSpecFile, file, specs->files)
 		if (file->cluster)
 			g_hash_table_add(names, g_strdup(file->cluster));
-	}
-	GHashTableIter iter;
-	gpointer below;
-	g_hash_table_iter_init(&iter, look->changes->paths);
-	while (g_hash_table_iter_next(&iter, &below, NULL)) {
+	rg_hash_keys (const char, below, look->changes->paths) {
 		g_autofree char *path = on_disk(look, below);
 		g_autoptr(RgDiags) unused = rg_diags_new();
 		RgSpecPeek peek = {0};
@@ -145,6 +176,33 @@ static GHashTable *names_now(const Look *look, const RgSpecs *specs)
 		rg_spec_peek_clear(&peek);
 	}
 	return names;
+}
+
+/* A spec that moves has no limits of its own on the trusted side. */
+static void tell_moved(const Look *look, const char *below, const char *cluster)
+{
+	g_autofree char *path = on_disk(look, below);
+	g_autoptr(RgDiags) unused = rg_diags_new();
+	RgSpecPeek now = {0};
+	bool stays = specs_peek(path, look->from->ref, &now, unused) &&
+		     g_strcmp0(now.cluster, cluster) == 0;
+	rg_spec_peek_clear(&now);
+	size_t len = 0;
+	const char *base = look->changes->base;
+	g_autofree char *text = stays ? NULL : specs_read_at(base, path, &len, unused);
+	const RgSpecReader reader = {specs_read_at, base};
+	g_autoptr(RgCluster) spec =
+		text ? rg_spec_load_from(path, text, len, &reader, unused) : NULL;
+	if (!spec)
+		return;
+	const RgLimits limits = rg_limits_of_cluster(spec);
+	if (!json_object_size(json_object_get(limits.view, "budget")) &&
+		!json_object_size(json_object_get(limits.view, "policy")))
+		return;
+	RgDiag *diag = rg_diags_warning(look->diags, "trust.loosened",
+		"the cluster %s is no longer described in %s, so the limits there do not count",
+		cluster, below);
+	rg_diag_hint(diag, "limits for everybody belong into the raygpu.yaml at the top");
 }
 
 /* The spec that was at `below` before; false if that cannot be read. */
@@ -160,9 +218,12 @@ static bool add_removed(const Look *look, const char *below, GHashTable *names, 
 		rg_diags_take_all(look->diags, diags);
 		return ok;
 	}
-	if (peek.is_spec && peek.cluster && g_hash_table_add(names, g_strdup(peek.cluster)))
+	bool is_cluster = peek.is_spec && peek.cluster;
+	if (is_cluster && g_hash_table_add(names, g_strdup(peek.cluster)))
 		g_ptr_array_add(removed,
 			specs_file_new(below, &(RgSpecPeek){.cluster = g_strdup(peek.cluster)}));
+	else if (is_cluster)
+		tell_moved(look, below, peek.cluster);
 	rg_spec_peek_clear(&peek);
 	return true;
 }

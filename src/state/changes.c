@@ -4,7 +4,7 @@
 #include "state/copy.h"
 #include <string.h>
 
-void cells_free(RgCell *cells, guint n)
+static void cells_free(RgCell *cells, guint n)
 {
 	for (guint i = 0; cells && i < n; i++)
 		g_free(cells[i].bytes);
@@ -271,8 +271,7 @@ static GArray *guards_of(const RgCopy *copy)
 	GArray *guards = g_array_new(FALSE, TRUE, sizeof(RgGuard));
 	const RgShape *shape = &copy->shapes[SUM_CLUSTERS];
 	int serial = column_of(shape, "serial"), name = column_of(shape, "name");
-	for (guint i = 0; i < copy->changes->len; i++) {
-		const RgRowChange *change = copy->changes->pdata[i];
+	rg_ptr_foreach (const RgRowChange, change, copy->changes) {
 		if (change->shape != shape || !change->after)
 			continue;
 		RgGuard guard = {.id = change->after[column_of(shape, "id")].number,

@@ -439,3 +439,20 @@ SqlValue new_row_id(RgStore *store)
 		return (SqlValue)TEXT(NULL);
 	return (SqlValue)INT(store->copy->next_id++);
 }
+
+/* ---- the whole store has moved */
+
+const char *copy_moved_to(const RgStore *store)
+{
+	return store->copy ? store->copy->moved_to : NULL;
+}
+
+bool copy_mark_moved(RgStore *store, const char *to, RgDiags *diags)
+{
+	RgCopy *copy = store->copy;
+	if (!copy->ops->mark_moved(copy->remote, to, diags))
+		return false;
+	g_free(copy->moved_to);
+	copy->moved_to = g_strdup(to);
+	return true;
+}

@@ -31,4 +31,3 @@ void changes_end(RgCopy *copy);
 void changes_record(RgStore *store, SumTable table, int operation, uint64_t delta);
 /* Hands the open transaction over; false: it must be rolled back. */
 bool changes_commit(RgStore *store, RgDiags *diags);
-void cells_free(RgCell *cells, guint n);

@@ -31,12 +31,10 @@ bool rg_store_hardware_failed(
 	RgStore *store, const char *cluster, const json_t *rows, RgDiags *diags)
 {
 	int64_t id;
-	size_t i;
-	json_t *row;
 	if (!tx_begin_cluster(store, cluster, &id, diags))
 		return false;
 	bool ok = purge(store, id, diags);
-	json_array_foreach (rows, i, row)
+	rg_json_foreach (row, rows)
 		ok = ok && insert(store, id, row, diags);
 	return tx_end(store, ok, diags);
 }

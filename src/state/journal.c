@@ -47,6 +47,7 @@ static bool insert_member(RgStore *store, int64_t cluster, int64_t row, size_t p
 {
 	json_auto_t *body = json_copy(rg_json_unconst(member));
 	json_object_del(body, "attrs");
+	json_object_del(body, "gone");
 	return sql_do(store,
 		"INSERT INTO journal_members (cluster, address, journal, place, generation,"
 		" attempt, attrs, body) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
@@ -55,8 +56,8 @@ static bool insert_member(RgStore *store, int64_t cluster, int64_t row, size_t p
 		INT(rg_json_int(member, "attempt", 0)), HASH(blob->hash), JSON(body));
 }
 
-/* A record at the address is of a resource that the cloud no longer has (decide.md row 7): its id
- * becomes a tombstone, because an address has only one resource. */
+/* A record at the address must be of a resource that the cloud no longer has (decide.md row 7): its
+ * id becomes a tombstone, because an address has only one resource. */
 static bool add_member(RgStore *store, int64_t cluster, int64_t row, size_t place,
 	const json_t *member, LastBlob *blob, RgDiags *diags)
 {
@@ -66,7 +67,8 @@ static bool add_member(RgStore *store, int64_t cluster, int64_t row, size_t plac
 	g_assert(address && attrs);
 	if (!check_not_open(store, cluster, address, diags) ||
 		!check_identity(store, cluster, address, member, diags) ||
-		!resource_delete(store, cluster, address, END_GONE, &found, diags))
+		!resource_gone(
+			store, cluster, address, rg_json_str(member, "gone", NULL), &found, diags))
 		return false;
 	if (attrs != blob->attrs) {
 		if (!blob_put(store, attrs, blob->hash, diags))

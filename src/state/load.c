@@ -109,7 +109,9 @@ static bool read_resource(Loader *loader, Sql *q)
 		resource->id && g_strcmp0(sql_column_text(q, 16), resource->address) != 0;
 	if (resource->mismarked)
 		resource->marked_as = g_strdup(sql_column_text(q, 16));
-	resource->updating = sql_column_int(q, 17) != 0;
+	int64_t updating = sql_column_int(q, 17);
+	resource->updating = updating != 0;
+	resource->updates = updating > 1 ? (guint)(updating - 1) : 0;
 	if (!shared_json(loader, q, 18, &resource->joined))
 		return false;
 	return add_record(loader, g_steal_pointer(&resource));
@@ -194,10 +196,14 @@ static bool load_journal(Loader *loader)
 static bool load_tombstones(Loader *loader)
 {
 	Sql q = sql_with(loader->store,
-		"SELECT id FROM tombstones WHERE cluster = ?1 AND abs(?2 - removed_s) < ?3",
+		"SELECT id, removed_s FROM tombstones WHERE cluster = ?1"
+		" AND abs(?2 - removed_s) < ?3",
 		loader->diags, INT(loader->cluster), INT(rg_clock_now_s()), INT(TOMBSTONE_S));
-	while (sql_next(&q))
-		g_hash_table_add(loader->snapshot->tombstones, g_strdup(sql_column_text(&q, 0)));
+	while (sql_next(&q)) {
+		int64_t removed_s = sql_column_int(&q, 1);
+		g_hash_table_insert(loader->snapshot->tombstones, g_strdup(sql_column_text(&q, 0)),
+			g_memdup2(&removed_s, sizeof(removed_s)));
+	}
 	return sql_ok(&q);
 }
 
@@ -217,6 +223,7 @@ static bool load_all(Loader *loader)
 	bool ok = load_resources(loader) && load_journal(loader) && load_tombstones(loader) &&
 		  load_hardware(loader);
 	snapshot->sealed = loader->unsealer.id;
+	snapshot->clear = rg_keys_id(loader->store->keys) ? loader->unsealer.clear : 0;
 	if (ok)
 		unseal_end(&loader->unsealer);
 	return ok;
@@ -271,7 +278,7 @@ RgSnapshot *rg_store_load(RgStore *store, const char *cluster, RgDiags *diags)
 	snapshot->cluster = g_strdup(cluster);
 	snapshot->recorded = rg_resource_set_new();
 	snapshot->journal = g_ptr_array_new_with_free_func((GDestroyNotify)rg_journal_row_free);
-	snapshot->tombstones = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
+	snapshot->tombstones = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, g_free);
 	snapshot->hardware = json_array();
 	Loader loader = {.store = store, .snapshot = snapshot, .diags = diags};
 	loader.blobs = g_hash_table_new_full(hash_digest, equal_digest, g_free, rg_json_unref);

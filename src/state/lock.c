@@ -9,7 +9,6 @@
 #include "state/lock.h"
 #include <errno.h>
 #include <fcntl.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/utsname.h>
@@ -17,7 +16,6 @@
 
 #define WAIT_FIRST_MS 50
 #define WAIT_MAX_MS 1000
-#define NAME_MAX_BYTES 150 /* of the escaped name, so that the file name stays valid */
 
 struct RgLock {
 	RgStore *store;
@@ -35,26 +33,6 @@ typedef struct {
 	int fd;
 	RgDiags *diags;
 } Try;
-
-/* Any name gives one file beside the state: slashes are escaped. It is beside the file itself,
- * because two paths to one state, one of them through a symbolic link, must use the same lock. */
-char *lock_path(const RgStore *store, const char *cluster, RgDiags *diags)
-{
-	g_autofree char *name = g_uri_escape_string(cluster, NULL, false);
-	if (name && *name != '\0' && strlen(name) <= NAME_MAX_BYTES) {
-		char *real = realpath(store->path, NULL);
-		char *path = g_strdup_printf("%s.%s.lock", real ? real : store->path, name);
-		free(real);
-		return path;
-	}
-	RgDiag *diag = rg_diags_error(
-		diags, "state.no-such-cluster", "\"%.60s\" is not a valid cluster name", cluster);
-	rg_diag_hint(diag,
-		"it is part of the name of a lock file: 1 to %d bytes, where all characters except "
-		"letters, digits and -._~ count three",
-		NAME_MAX_BYTES);
-	return NULL;
-}
 
 /* Someone may have removed the file between our open and our lock (`git clean`). */
 static bool is_still_there(int fd, const char *path)

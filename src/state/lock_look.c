@@ -4,7 +4,11 @@
 #include "state/lock.h"
 #include <errno.h>
 #include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
+
+#define NAME_MAX_BYTES 150 /* of the escaped name, so that the file name stays valid */
 
 const char *rg_store_library(void)
 {
@@ -16,6 +20,26 @@ void rg_lock_view_clear(RgLockView *view)
 	g_free(view->holder);
 	g_free(view->id);
 	*view = (RgLockView){0};
+}
+
+/* Any name gives one file beside the state: slashes are escaped. It is beside the file itself,
+ * because two paths to one state, one of them through a symbolic link, must use the same lock. */
+char *lock_path(const RgStore *store, const char *cluster, RgDiags *diags)
+{
+	g_autofree char *name = g_uri_escape_string(cluster, NULL, false);
+	if (name && *name != '\0' && strlen(name) <= NAME_MAX_BYTES) {
+		char *real = realpath(store->path, NULL);
+		char *path = g_strdup_printf("%s.%s.lock", real ? real : store->path, name);
+		free(real);
+		return path;
+	}
+	RgDiag *diag = rg_diags_error(
+		diags, "state.no-such-cluster", "\"%.60s\" is not a valid cluster name", cluster);
+	rg_diag_hint(diag,
+		"it is part of the name of a lock file: 1 to %d bytes, where all characters except "
+		"letters, digits and -._~ count three",
+		NAME_MAX_BYTES);
+	return NULL;
 }
 
 char *lock_holder_text(const RgHolder *holder)

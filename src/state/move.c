@@ -33,7 +33,7 @@ static bool rename_row(RgStore *store, int64_t cluster, const RgMove *move, int6
 		"UPDATE resources SET address = ?3, name = ?4, idx = nullif(?5, -1), pool = ?6,"
 		" origin = ?7, pin = coalesce(?9, pin), updated_s = updated_s + 1"
 		" WHERE cluster = ?1 AND address = ?2"
-		" AND kind = ?8 AND leaving = 0 RETURNING id, generation",
+		" AND kind = ?8 RETURNING id, generation",
 		diags, INT(cluster), TEXT(move->from), TEXT(move->to), TEXT(name), INT(index),
 		TEXT(move->group), TEXT(move->origin), TEXT(kind), JSON(move->pin));
 	*row = 0;
@@ -43,8 +43,7 @@ static bool rename_row(RgStore *store, int64_t cluster, const RgMove *move, int6
 	}
 	if (!sql_run(&q))
 		return false;
-	return *row != 0 ||
-	       moved_refuse(move->from, "cannot be moved: it is gone, or being removed", diags);
+	return *row != 0 || moved_refuse(move->from, "cannot be moved: it is gone", diags);
 }
 
 /* The marks stay as last written, and an unfinished update stays marked. */

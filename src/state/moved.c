@@ -1,6 +1,6 @@
 /* Clusters that are in another store: `moved` of a cluster's row, NULL while it is here. {"to":
  * place}: it was moved there. {"from": place}: it is being moved here, and is not complete. Both
- * are refused by everything but the move itself (transfer.c). */
+ * are refused by everything but the move itself (src/transfer). */
 #include "state/internal.h"
 
 bool moved_read(RgStore *store, const char *cluster, json_t **mark, RgDiags *diags)
@@ -46,27 +46,4 @@ bool moved_check(RgStore *store, const char *cluster, RgDiags *diags)
 	if (!moved_read(store, cluster, &mark, diags))
 		return false;
 	return !mark || moved_tell(store, cluster, mark, diags);
-}
-
-/* Of a store without a cluster that is here, all were moved. */
-static bool find_left(RgStore *store, char **to, RgDiags *diags)
-{
-	Sql q = sql_new(store,
-		"SELECT min(moved ->> '$.to') FROM clusters"
-		" HAVING count(*) > 0 AND count(*) = count(moved ->> '$.to')",
-		diags);
-	*to = sql_next(&q) ? g_strdup(sql_column_text(&q, 0)) : NULL;
-	return sql_ok(&q);
-}
-
-bool moved_check_file(RgStore *store, RgDiags *diags)
-{
-	g_autofree char *to = NULL;
-	if (store->moves || store->version < MOVED_VERSION)
-		return true;
-	if (!tx_begin_read(store, diags))
-		return false;
-	bool ok = find_left(store, &to, diags);
-	tx_end_read(store);
-	return ok && (!to || moved_refuse_to(store, NULL, to, diags));
 }

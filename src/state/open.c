@@ -1,6 +1,6 @@
 #include "state/internal.h"
 #include "state/place.h"
-#include "state/transfer.h"
+#include "base/clock.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -55,7 +55,7 @@ static void file_error(const RgStore *store, const char *code, const char *verb,
 			? "check the permissions of the file and its folder, or choose another "
 			  "path with --state"
 		: why == ENOSPC || why == EDQUOT
-			? "free some disk space and run the command again; nothing recorded is lost"
+			? "free some disk space and run the command again; your state is safe"
 			: "check the path and the disk, or choose another path with --state");
 }
 
@@ -72,41 +72,6 @@ static bool open_memory(RgStore *store, RgDiags *diags)
 {
 	return connect(store, ":memory:", SQLITE_OPEN_READWRITE | SQLITE_OPEN_MEMORY, diags) &&
 	       schema_migrate(store, 0, diags);
-}
-
-/* The version of the connected database; -1 and diagnostics if it is not a state that this program
- * can read. */
-static int64_t find_version(RgStore *store, RgDiags *diags)
-{
-	int64_t application, version;
-	bool empty;
-	if (!schema_read_version(store->db, &application, &version, &empty)) {
-		sql_error(store, sqlite3_errcode(store->db), diags);
-	} else if (application != STATE_APPLICATION_ID || version < 1) {
-		RgDiag *diag = rg_diags_error(diags, "state.not-a-state",
-			"\"%s\" is %s, not a raygpu state", store->shown,
-			empty ? "an empty database" : "the SQLite file of another program");
-		rg_diag_hint(diag, "select the right file with --state or RAYGPU_STATE");
-	} else if (version > store->version) {
-		schema_newer_error(store, version, diags);
-	} else {
-		return version;
-	}
-	return -1;
-}
-
-bool store_use_copy(RgStore *store, sqlite3 *copy, RgDiags *diags)
-{
-	sql_forget_statements(store);
-	sqlite3_close(store->db);
-	store->db = copy;
-	store->checked = 0;
-	if (!schema_configure(store, diags))
-		return false;
-	int64_t version = find_version(store, diags);
-	if (version < 0)
-		return false;
-	return version == store->version || schema_migrate(store, (unsigned)version, diags);
 }
 
 /* A state is created completely (create.c), so an empty file was truncated by something else.
@@ -164,7 +129,7 @@ static bool open_reading(RgStore *store, RgDiags *diags)
 		copy = recover_copy(store, diags);
 		return copy && store_use_copy(store, copy, diags);
 	}
-	int64_t version = find_version(store, diags);
+	int64_t version = schema_find_version(store, diags);
 	if (version < 0 || version == store->version)
 		return version > 0;
 	copy = memory_copy(store->db, &rc);
@@ -173,7 +138,7 @@ static bool open_reading(RgStore *store, RgDiags *diags)
 	return copy && store_use_copy(store, copy, diags);
 }
 
-bool store_publish(
+static bool store_publish(
 	const RgStore *store, sqlite3 *db, const char *path, bool replace, RgDiags *diags)
 {
 	sqlite3_int64 len = 0;
@@ -236,7 +201,7 @@ static bool open_writing(RgStore *store, RgDiags *diags)
 	}
 	if (!connect(store, store->path, SQLITE_OPEN_READWRITE, diags))
 		return false;
-	int64_t version = find_version(store, diags);
+	int64_t version = schema_find_version(store, diags);
 	if (version < 0 || !set_journal_mode(store, diags))
 		return false;
 	g_autofree char *backup =
@@ -247,6 +212,29 @@ static bool open_writing(RgStore *store, RgDiags *diags)
 	return check_pages(store, diags);
 }
 
+/* Of a store without a cluster that is here, all were moved. */
+static bool find_left(RgStore *store, char **to, RgDiags *diags)
+{
+	Sql q = sql_new(store,
+		"SELECT min(moved ->> '$.to') FROM clusters"
+		" HAVING count(*) > 0 AND count(*) = count(moved ->> '$.to')",
+		diags);
+	*to = sql_next(&q) ? g_strdup(sql_column_text(&q, 0)) : NULL;
+	return sql_ok(&q);
+}
+
+static bool check_not_moved(RgStore *store, RgDiags *diags)
+{
+	g_autofree char *to = NULL;
+	if (store->moves || store->version < MOVED_VERSION)
+		return true;
+	if (!tx_begin_read(store, diags))
+		return false;
+	bool ok = find_left(store, &to, diags);
+	tx_end_read(store);
+	return ok && (!to || moved_refuse_to(store, NULL, to, diags));
+}
+
 static bool open_place(
 	RgStore *store, const RgObjectStores *stores, const char *place, RgDiags *diags)
 {
@@ -254,7 +242,7 @@ static bool open_place(
 		return open_memory(store, diags) && copy_open(store, place, stores, diags);
 	return (store->mode == RG_STORE_READ ? open_reading(store, diags)
 					     : open_writing(store, diags)) &&
-	       moved_check_file(store, diags);
+	       check_not_moved(store, diags);
 }
 
 RgStore *store_open_with(const char *path, RgStoreMode mode, const RgMigration *migrations,
@@ -291,6 +279,16 @@ RgStore *rg_store_open_moved(
 	return open_state(stores, place, mode, true, diags);
 }
 
+const char *store_shown(const RgStore *store)
+{
+	return store->shown;
+}
+
+bool store_is_elsewhere(const RgStore *store)
+{
+	return store->copy != NULL;
+}
+
 const char *store_place(const RgStore *store)
 {
 	return store->copy ? store->shown : store->path;
@@ -307,4 +305,35 @@ void rg_store_set_waiting(RgStore *store,
 {
 	store->waiting = waiting;
 	store->waiting_data = data;
+}
+
+/* Suffix of the file's name; the time distinguishes several copies. */
+static char *backup_suffix(const RgStore *store)
+{
+	g_autoptr(GDateTime) now = g_date_time_new_from_unix_utc(rg_clock_now_s());
+	g_autofree char *when = g_date_time_format(now, ".push-%Y%m%dT%H%M%SZ");
+	char *suffix = g_strconcat(when, ".bak", NULL);
+	for (int i = 2;; i++) {
+		g_autofree char *path = g_strconcat(store->path, suffix, NULL);
+		if (!g_file_test(path, G_FILE_TEST_EXISTS))
+			return suffix;
+		g_free(suffix);
+		suffix = g_strdup_printf("%s-%d.bak", when, i);
+	}
+}
+
+bool store_keep_copy(RgStore *store, char **backup, RgDiags *diags)
+{
+	int64_t clusters = 0;
+	if (store->copy) /* the server has its own backups */
+		return true;
+	if (sql_first_int(sql_new(store, "SELECT count(*) FROM clusters", diags), &clusters) &&
+		clusters == 0)
+		return true;
+	g_autofree char *suffix = backup_suffix(store);
+	g_autofree char *path = g_strconcat(store->path, suffix, NULL);
+	if (!store_publish(store, store->db, path, true, diags))
+		return false;
+	*backup = g_strconcat(store->shown, suffix, NULL);
+	return true;
 }

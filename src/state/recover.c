@@ -117,3 +117,17 @@ sqlite3 *recover_copy(RgStore *store, RgDiags *diags)
 	close(fd);
 	return memory;
 }
+
+bool store_use_copy(RgStore *store, sqlite3 *copy, RgDiags *diags)
+{
+	sql_forget_statements(store);
+	sqlite3_close(store->db);
+	store->db = copy;
+	store->checked = 0;
+	if (!schema_configure(store, diags))
+		return false;
+	int64_t version = schema_find_version(store, diags);
+	if (version < 0)
+		return false;
+	return version == store->version || schema_migrate(store, (unsigned)version, diags);
+}

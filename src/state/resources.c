@@ -17,7 +17,7 @@ bool resource_find_id(RgStore *store, int64_t cluster, const char *address, bool
 	return sql_ok(&q);
 }
 
-bool resource_delete(RgStore *store, int64_t cluster, const char *address, LifetimeEnd end,
+static bool resource_delete(RgStore *store, int64_t cluster, const char *address, LifetimeEnd end,
 	bool *found, RgDiags *diags)
 {
 	unsigned char attrs[HASH_BYTES] = {0};
@@ -46,6 +46,22 @@ bool resource_delete(RgStore *store, int64_t cluster, const char *address, Lifet
 				      "VALUES (?1, ?2, ?3)",
 				      diags, INT(cluster), TEXT(id), INT(rg_clock_now_s()))) &&
 	       blob_drop(store, attrs, diags);
+}
+
+bool resource_gone(RgStore *store, int64_t cluster, const char *address, const char *id,
+	bool *found, RgDiags *diags)
+{
+	g_autofree char *recorded = NULL;
+	if (!resource_find_id(store, cluster, address, found, &recorded, diags))
+		return false;
+	if (!*found || g_strcmp0(recorded, id) == 0)
+		return resource_delete(store, cluster, address, END_GONE, found, diags);
+	RgDiag *diag = rg_diags_error(diags, "state.moved",
+		"%s is recorded as %s, which was neither removed nor found missing", address,
+		recorded ? recorded : "?");
+	rg_diag_address(diag, address, NULL);
+	rg_diag_hint(diag, "plan again");
+	return false;
 }
 
 bool resource_insert(RgStore *store, int64_t cluster, const RgResource *resource,
@@ -123,7 +139,7 @@ static bool update(RgStore *store, int64_t cluster, const RgResource *news,
 		JSON(news->pin), INT(rg_clock_now_s()));
 }
 
-bool resource_renew(
+static bool resource_renew(
 	RgStore *store, int64_t cluster, const RgResource *news, bool *found, RgDiags *diags)
 {
 	unsigned char old[HASH_BYTES], now[HASH_BYTES];
@@ -226,7 +242,7 @@ bool rg_store_adopt(RgStore *store, const char *cluster, const RgResource *resou
 
 /* `text` sets a mark of a resource, and updated_s: from now on views of it may be old. */
 static bool set_marks(RgStore *store, const char *text, const char *cluster,
-	const char *const *addresses, size_t n, bool mark, RgDiags *diags)
+	const char *const *addresses, size_t n, int64_t mark, RgDiags *diags)
 {
 	int64_t id;
 	if (!tx_begin_cluster(store, cluster, &id, diags))
@@ -247,13 +263,25 @@ bool rg_store_leaving(RgStore *store, const char *cluster, const char *const *ad
 		cluster, addresses, n, leaving, diags);
 }
 
+/* The column is 0, or one more than the number of attributes: those of an earlier update, whose end
+ * was not seen either, are added. */
 bool rg_store_updating(RgStore *store, const char *cluster, const char *const *addresses, size_t n,
-	bool updating, RgDiags *diags)
+	guint updates, RgDiags *diags)
+{
+	return set_marks(store,
+		"UPDATE resources SET updated_s = max(?4, updated_s + 1), updating ="
+		" CASE WHEN updating = 1 OR ?3 = 0 THEN 1 ELSE max(updating, 1) + ?3 END"
+		" WHERE cluster = ?1 AND address = ?2",
+		cluster, addresses, n, updates, diags);
+}
+
+bool rg_store_not_updating(
+	RgStore *store, const char *cluster, const char *const *addresses, size_t n, RgDiags *diags)
 {
 	return set_marks(store,
 		"UPDATE resources SET updating = ?3, updated_s = max(?4, updated_s + 1)"
 		" WHERE cluster = ?1 AND address = ?2",
-		cluster, addresses, n, updating, diags);
+		cluster, addresses, n, 0, diags);
 }
 
 bool rg_store_joined(
@@ -271,31 +299,55 @@ bool rg_store_joined(
 	return tx_end(store, ok, diags);
 }
 
-static bool delete_all(RgStore *store, const char *cluster, const char *const *addresses, size_t n,
-	LifetimeEnd end, RgDiags *diags)
+/* Nobody has asked it to leave. */
+static bool check_leaving(RgStore *store, int64_t cluster, const char *address, RgDiags *diags)
 {
-	int64_t id;
-	if (!tx_begin_cluster(store, cluster, &id, diags))
+	Sql q = sql_with(store,
+		"SELECT 1 FROM resources WHERE cluster = ?1 AND address = ?2 AND leaving = 0",
+		diags, INT(cluster), TEXT(address));
+	bool stays = sql_next(&q);
+	if (!sql_ok(&q))
 		return false;
-	bool ok = true, found;
-	for (size_t i = 0; i < n && ok; i++) {
-		ok = resource_delete(store, id, addresses[i], end, &found, diags);
-		if (ok && found)
-			ok = run_note(store, id, addresses[i], "delete", "done", diags);
+	if (stays) {
+		RgDiag *diag = rg_diags_error(diags, "state.moved",
+			"%s is not being removed, so it cannot have been removed", address);
+		rg_diag_address(diag, address, NULL);
+		rg_diag_hint(diag, "plan again");
 	}
-	return tx_end(store, ok, diags);
+	return !stays;
+}
+
+static bool note_deleted(
+	RgStore *store, int64_t cluster, const char *address, bool found, RgDiags *diags)
+{
+	return !found || run_note(store, cluster, address, "delete", "done", diags);
 }
 
 bool rg_store_removed(
 	RgStore *store, const char *cluster, const char *const *addresses, size_t n, RgDiags *diags)
 {
-	return delete_all(store, cluster, addresses, n, END_REMOVED, diags);
+	int64_t id;
+	if (!tx_begin_cluster(store, cluster, &id, diags))
+		return false;
+	bool ok = true, found;
+	for (size_t i = 0; i < n && ok; i++)
+		ok = check_leaving(store, id, addresses[i], diags) &&
+		     resource_delete(store, id, addresses[i], END_REMOVED, &found, diags) &&
+		     note_deleted(store, id, addresses[i], found, diags);
+	return tx_end(store, ok, diags);
 }
 
 bool rg_store_gone(
-	RgStore *store, const char *cluster, const char *const *addresses, size_t n, RgDiags *diags)
+	RgStore *store, const char *cluster, const RgGone *gone, size_t n, RgDiags *diags)
 {
-	return delete_all(store, cluster, addresses, n, END_GONE, diags);
+	int64_t id;
+	if (!tx_begin_cluster(store, cluster, &id, diags))
+		return false;
+	bool ok = true, found;
+	for (size_t i = 0; i < n && ok; i++)
+		ok = resource_gone(store, id, gone[i].address, gone[i].id, &found, diags) &&
+		     note_deleted(store, id, gone[i].address, found, diags);
+	return tx_end(store, ok, diags);
 }
 
 static bool put_secret(RgStore *store, int64_t cluster, const RgResource *secret, RgDiags *diags)

@@ -92,13 +92,6 @@ static bool ensure_cluster(
 	       update_cluster(store, begin, *id, diags);
 }
 
-/* Of a state that was not sealed until now. */
-static bool seal_rest(RgStore *store, int64_t cluster, RgDiags *diags)
-{
-	size_t n;
-	return !rg_keys_id(store->keys) || reseal_cluster(store, cluster, RESEAL_CLEAR, &n, diags);
-}
-
 bool purge_tombstones(RgStore *store, int64_t cluster, RgDiags *diags)
 {
 	return sql_do(store,
@@ -129,7 +122,6 @@ static bool begin_run(
 		return false;
 	bool ok =
 		ensure_cluster(store, begin, &cluster, lineage, diags) &&
-		seal_rest(store, cluster, diags) &&
 		/* we hold the lock, so a run without an end is one whose process died */
 		sql_do(store,
 			"UPDATE runs SET outcome = 'interrupted' WHERE cluster = ?1"
@@ -199,6 +191,11 @@ bool run_insert_done(RgStore *store, int64_t cluster, const json_t *meta, RgDiag
 	store->run = seq;
 	store->run_cluster = cluster;
 	return sql_run(&q);
+}
+
+void run_leave(RgStore *store)
+{
+	store->run = 0;
 }
 
 bool run_note(RgStore *store, int64_t cluster, const char *address, const char *action,

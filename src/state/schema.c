@@ -187,7 +187,7 @@ static bool read_int(sqlite3 *db, const char *text, int64_t *value)
 	return ok;
 }
 
-bool schema_read_version(sqlite3 *db, int64_t *application, int64_t *version, bool *empty)
+static bool schema_read_version(sqlite3 *db, int64_t *application, int64_t *version, bool *empty)
 {
 	int64_t objects = 0;
 	if (!read_int(db, "PRAGMA application_id", application) ||
@@ -230,6 +230,25 @@ void schema_newer_error(const RgStore *store, int64_t found, RgDiags *diags)
 		", this raygpu supports versions up to %u",
 		store->shown, found, store->version);
 	rg_diag_hint(diag, "install the newer raygpu that wrote it; nothing was changed");
+}
+
+int64_t schema_find_version(RgStore *store, RgDiags *diags)
+{
+	int64_t application, version;
+	bool empty;
+	if (!schema_read_version(store->db, &application, &version, &empty)) {
+		sql_error(store, sqlite3_errcode(store->db), diags);
+	} else if (application != STATE_APPLICATION_ID || version < 1) {
+		RgDiag *diag = rg_diags_error(diags, "state.not-a-state",
+			"\"%s\" is %s, not a raygpu state", store->shown,
+			empty ? "an empty database" : "the SQLite file of another program");
+		rg_diag_hint(diag, "select the right file with --state or RAYGPU_STATE");
+	} else if (version > store->version) {
+		schema_newer_error(store, version, diags);
+	} else {
+		return version;
+	}
+	return -1;
 }
 
 static bool execute(RgStore *store, const char *text, RgDiags *diags)

@@ -5,6 +5,9 @@
 #include <string.h>
 
 #define MARK "$sealed"
+#define UNSEALED_HINT                                                                              \
+	"`raygpu state rekey` seals them, earlier copies and backups keep them; if they were "     \
+	"sealed before, someone has replaced them: raygpu-state(5), SEALED SECRETS"
 
 bool sealed_is_secret(const char *address)
 {
@@ -170,9 +173,8 @@ static bool refuse_clear(RgStore *store, int64_t cluster, RgDiags *diags)
 static json_t *seal_members(
 	const RgStore *store, const SealPlace *place, const char *address, const json_t *outputs)
 {
-	json_t *all = json_object(), *value;
-	const char *key;
-	json_object_foreach (rg_json_unconst(outputs), key, value) {
+	json_t *all = json_object();
+	rg_json_foreach_member (key, value, outputs) {
 		g_autofree char *bound = sealed_bound_output(place, address, key);
 		json_object_set_new(all, key,
 			sealed_text(value) ? json_incref(value)
@@ -183,9 +185,7 @@ static json_t *seal_members(
 
 static bool has_clear(const json_t *outputs)
 {
-	const char *key;
-	json_t *value;
-	json_object_foreach (rg_json_unconst(outputs), key, value) {
+	rg_json_foreach_member (key, value, outputs) {
 		if (!sealed_text(value))
 			return true;
 	}
@@ -255,11 +255,10 @@ static void tell_shut(const Unsealer *unsealer)
 static void tell_clear(const Unsealer *unsealer)
 {
 	RgDiag *diag = rg_diags_note(unsealer->diags, "state.unsealed",
-		"%zu secret%s of cluster %s %s not sealed yet, although a key is given",
+		"%zu secret%s of cluster %s %s not sealed, although a key is given",
 		unsealer->clear, unsealer->clear == 1 ? "" : "s", unsealer->place.cluster,
 		unsealer->clear == 1 ? "is" : "are");
-	rg_diag_hint(diag, "the next run that writes seals them, `raygpu state rekey` does it now; "
-			   "earlier copies and backups keep them");
+	rg_diag_hint(diag, UNSEALED_HINT);
 }
 
 void unseal_end(Unsealer *unsealer)
@@ -285,5 +284,19 @@ bool rg_snapshot_refuse_sealed(const RgSnapshot *snapshot, const char *what, RgD
 		"%s needs secrets of cluster %s that are sealed with the key %s", what,
 		snapshot->cluster, snapshot->sealed);
 	rg_diag_hint(diag, SEALED_HINT);
+	return true;
+}
+
+bool rg_snapshot_refuse_secrets(const RgSnapshot *snapshot, const char *what, RgDiags *diags)
+{
+	if (rg_snapshot_refuse_sealed(snapshot, what, diags))
+		return true;
+	if (!snapshot->clear)
+		return false;
+	RgDiag *diag = rg_diags_error(diags, "state.unsealed",
+		"%s needs secrets of cluster %s, of which %zu %s not sealed although a key is "
+		"given",
+		what, snapshot->cluster, snapshot->clear, snapshot->clear == 1 ? "is" : "are");
+	rg_diag_hint(diag, UNSEALED_HINT);
 	return true;
 }

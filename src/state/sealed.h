@@ -17,8 +17,6 @@ bool seal_place_read(RgStore *store, int64_t cluster, SealPlace *place, RgDiags 
 char *sealed_bound_output(const SealPlace *place, const char *address, const char *key);
 char *sealed_bound_input(const SealPlace *place, const char *token);
 
-/* Whether outputs of this address are secrets. */
-bool sealed_is_secret(const char *address);
 /* NULL: it is not sealed. */
 const char *sealed_text(const json_t *value);
 /* *value: a new reference, only if opened. state.corrupt if it is damaged. */
@@ -41,10 +39,3 @@ typedef struct {
 bool unseal_outputs(Unsealer *unsealer, const char *address, json_t *outputs);
 bool unseal_input(Unsealer *unsealer, const char *token, json_t **input);
 void unseal_end(Unsealer *unsealer); /* reports them, once a handle */
-
-/* sealed_rows.c: inside the caller's transaction. Seals what is not; `all`: also what is sealed
- * with another key. *n: how many values were written. */
-typedef enum { RESEAL_CLEAR, RESEAL_ALL, RESEAL_OPEN } Reseal;
-bool reseal_cluster(RgStore *store, int64_t cluster, Reseal how, size_t *n, RgDiags *diags);
-/* Whether the secrets of a document's cluster may be written. */
-bool sealed_check_document(RgStore *store, const json_t *cluster, RgDiags *diags);

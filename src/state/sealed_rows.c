@@ -4,7 +4,7 @@
 
 typedef struct {
 	RgStore *store;
-	Reseal how;
+	bool open; /* none is sealed any more; else all are, with the current key */
 	SealPlace place;
 	size_t n;
 	RgDiags *diags;
@@ -13,8 +13,8 @@ typedef struct {
 static bool is_due(const Renewal *renewal, const json_t *value)
 {
 	const char *text = sealed_text(value);
-	if (!text || renewal->how != RESEAL_ALL)
-		return renewal->how == RESEAL_OPEN ? text != NULL : !text;
+	if (!text || renewal->open)
+		return renewal->open == (text != NULL);
 	g_autofree char *id = rg_seal_id(text);
 	return g_strcmp0(id, rg_keys_id(renewal->store->keys)) != 0;
 }
@@ -46,17 +46,14 @@ static json_t *renew_value(Renewal *renewal, const json_t *value, const char *bo
 			return NULL;
 		}
 	}
-	return renewal->how == RESEAL_OPEN
-		       ? g_steal_pointer(&opened)
-		       : sealed_value(renewal->store, opened ? opened : value, bound);
+	return renewal->open ? g_steal_pointer(&opened)
+			     : sealed_value(renewal->store, opened ? opened : value, bound);
 }
 
 static json_t *renew_outputs(Renewal *renewal, const char *address, const json_t *outputs)
 {
 	json_auto_t *all = json_object();
-	const char *key;
-	json_t *value;
-	json_object_foreach (rg_json_unconst(outputs), key, value) {
+	rg_json_foreach_member (key, value, outputs) {
 		g_autofree char *bound = sealed_bound_output(&renewal->place, address, key);
 		json_t *news = renew_value(renewal, value, bound);
 		if (!news)
@@ -133,9 +130,9 @@ static bool renew_inputs(Renewal *renewal, int64_t cluster)
 	return ok;
 }
 
-bool reseal_cluster(RgStore *store, int64_t cluster, Reseal how, size_t *n, RgDiags *diags)
+static bool reseal_cluster(RgStore *store, int64_t cluster, bool open, size_t *n, RgDiags *diags)
 {
-	Renewal renewal = {.store = store, .how = how, .diags = diags};
+	Renewal renewal = {.store = store, .open = open, .diags = diags};
 	bool ok = seal_place_read(store, cluster, &renewal.place, diags) &&
 		  renew_records(&renewal, cluster) && renew_inputs(&renewal, cluster);
 	seal_place_clear(&renewal.place);
@@ -155,7 +152,7 @@ bool rg_store_rekey(RgStore *store, const char *cluster, bool open, size_t *n, R
 	}
 	if (!tx_begin_cluster(store, cluster, &id, diags))
 		return false;
-	bool ok = reseal_cluster(store, id, open ? RESEAL_OPEN : RESEAL_ALL, n, diags);
+	bool ok = reseal_cluster(store, id, open, n, diags);
 	bool writes = ok && *n > 0;
 	return (tx_end(store, writes, diags) || !writes) && ok;
 }
@@ -198,11 +195,11 @@ static bool check_clear(
 static bool check_record(RgStore *store, const SealPlace *place, int64_t cluster,
 	const json_t *record, RgDiags *diags)
 {
-	const char *address = rg_json_str(record, "address", ""), *key;
-	json_t *outputs = json_object_get(record, "outputs"), *value;
+	const char *address = rg_json_str(record, "address", "");
+	json_t *outputs = json_object_get(record, "outputs");
 	if (!sealed_is_secret(address))
 		return true;
-	json_object_foreach (outputs, key, value) {
+	rg_json_foreach_member (key, value, outputs) {
 		const char *text = sealed_text(value);
 		if (text && !check_sealed(store, place, address, key, text, diags))
 			return false;
@@ -218,9 +215,7 @@ bool sealed_check_document(RgStore *store, const json_t *cluster, RgDiags *diags
 		(char *)(uintptr_t)rg_json_str(cluster, "lineage", ""), (char *)(uintptr_t)name};
 	bool ok = sql_first_int(
 		sql_with(store, "SELECT id FROM clusters WHERE name = ?1", diags, TEXT(name)), &id);
-	size_t i;
-	const json_t *record;
-	json_array_foreach (json_object_get(cluster, "resources"), i, record)
+	rg_json_foreach (record, json_object_get(cluster, "resources"))
 		ok = ok && check_record(store, &place, id, record, diags);
 	return ok;
 }

@@ -6,6 +6,22 @@
 	"one "                                                                                     \
 	"with `raygpu state rebuild`; nothing was changed in the cloud"
 
+void store_check_thread(const RgStore *store)
+{
+#ifndef NDEBUG
+	g_assert(pthread_equal(store->owner, pthread_self()));
+#endif
+}
+
+void store_check_writer(const RgStore *store, const char *cluster)
+{
+	store_check_thread(store);
+#ifndef NDEBUG
+	g_assert(store->mode == RG_STORE_WRITE);
+	g_assert(!cluster || g_hash_table_contains(store->locked, cluster));
+#endif
+}
+
 /* Statements live as long as the handle: a change needs no parsing after the first. */
 static sqlite3_stmt *statement_get(RgStore *store, const char *text, int *rc)
 {
@@ -132,6 +148,11 @@ const char *sql_column_text(Sql *q, int column)
 	return (const char *)sqlite3_column_text(q->statement, column);
 }
 
+bool sql_column_is_null(Sql *q, int column)
+{
+	return sqlite3_column_type(q->statement, column) == SQLITE_NULL;
+}
+
 int64_t sql_column_int(Sql *q, int column)
 {
 	return sqlite3_column_int64(q->statement, column);
@@ -195,7 +216,7 @@ static Meaning meaning_of(const RgStore *store, int rc)
 			"wait until it has ended, then run the command again"};
 	case SQLITE_FULL:
 		return unusable(store, "could not be written: no space left",
-			"free some disk space and run the command again; nothing recorded is lost");
+			"free some disk space and run the command again; your state is safe");
 	case SQLITE_READONLY:
 	case SQLITE_PERM:
 	case SQLITE_AUTH:
@@ -229,4 +250,9 @@ void sql_error(RgStore *store, int rc, RgDiags *diags)
 	rg_diag_detail(diag, "SQLite: %s (%d)", text, extended);
 	if (meaning.hint)
 		rg_diag_hint(diag, "%s", meaning.hint);
+}
+
+int64_t sql_last_id(const RgStore *store)
+{
+	return sqlite3_last_insert_rowid(store->db);
 }

@@ -220,3 +220,8 @@ bool sums_check(RgStore *store, unsigned tables, RgDiags *diags)
 	}
 	return true;
 }
+
+bool sums_check_all(RgStore *store, RgDiags *diags)
+{
+	return sums_check(store, SUMS_ALL, diags);
+}

@@ -1,21 +1,5 @@
 #include "state/copy.h"
 
-void store_check_thread(const RgStore *store)
-{
-#ifndef NDEBUG
-	g_assert(pthread_equal(store->owner, pthread_self()));
-#endif
-}
-
-void store_check_writer(const RgStore *store, const char *cluster)
-{
-	store_check_thread(store);
-#ifndef NDEBUG
-	g_assert(store->mode == RG_STORE_WRITE);
-	g_assert(!cluster || g_hash_table_contains(store->locked, cluster));
-#endif
-}
-
 static bool simple(RgStore *store, const char *text, RgDiags *diags)
 {
 	Sql q = sql_new(store, text, diags);

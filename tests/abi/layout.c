@@ -47,6 +47,12 @@ AT(rgp_exec_req, timeout_ms, 40);
 AT(rgp_exec_req, reserved, 44);
 SIZE(rgp_exec_req, 48);
 
+AT(rgp_exec_resp, size, 0);
+AT(rgp_exec_resp, status, 4);
+AT(rgp_exec_resp, output, 8);
+AT(rgp_exec_resp, errors, 24);
+SIZE(rgp_exec_resp, 40);
+
 AT(rgp_diag, size, 0);
 AT(rgp_diag, severity, 4);
 AT(rgp_diag, class_, 8);
@@ -78,7 +84,8 @@ AT(rgp_host, secret, 88);
 AT(rgp_host, now, 96);
 AT(rgp_host, http_all, 104);
 AT(rgp_host, write_file, 112);
-SIZE(rgp_host, 120);
+AT(rgp_host, exec_all, 120);
+SIZE(rgp_host, 128);
 
 AT(rgp_args, size, 0);
 AT(rgp_args, flags, 4);
@@ -115,7 +122,9 @@ AT(rgp_provider, blob_get, 184);
 AT(rgp_provider, blob_put, 192);
 AT(rgp_provider, blob_delete, 200);
 AT(rgp_provider, blob_list, 208);
-SIZE(rgp_provider, 216);
+AT(rgp_provider, members, 216);
+AT(rgp_provider, changing, 224);
+SIZE(rgp_provider, 232);
 
 int main(void)
 {

@@ -1,12 +1,21 @@
 """cppcheck and clang-tidy find nothing, with the settings beside this file and in .clang-tidy.
 
-RAYGPU_FILES names the files to check, all without it. RAYGPU_LONG=1 (tests/run.sh --long) adds clang's
+RAYGPU_FILES names the files to check, all without it. A file in which clang-tidy found nothing is not read again while it,
+what it includes, its compile command, the settings and clang-tidy are the same: KEPT remembers this on a machine, clean.txt for new
+ones, of which one file in SAMPLE is still read, others after each commit. A file that is in neither is read.
+
+    tests/analysis/test_analysis.py --write     # reads what KEPT does not know, and writes clean.txt
+
+RAYGPU_LONG=1 (tests/run.sh --long) adds clang's
 path-sensitive analyzer, file by file. Last run 2026-11-21 at commit 568f851, clang 14: 342 files, 710 s of
 CPU; ten findings were fixed, four of them reachable or nearly so (an empty `subnets` map, a report format
 that nothing set, a plan's change without a resource, no GPU model of a name)."""
 import concurrent.futures
+import functools
+import hashlib
 import json
 import os
+import pathlib
 import re
 import subprocess
 import sys
@@ -25,12 +34,16 @@ FAST, PATHS = '-clang-analyzer-*', ('-*,clang-analyzer-*,-clang-analyzer-securit
                               '-clang-analyzer-optin.performance.Padding')
 
 
+@functools.cache
+def commands():
+    """{file below the root: its row of compile_commands.json}"""
+    with open(os.path.join(BUILD, 'compile_commands.json'), encoding='utf-8') as f:
+        return {os.path.relpath(os.path.join(row['directory'], row['file']), ROOT): row for row in json.load(f)}
+
+
 def sources():
     """{file below the root: folder}: what the build compiles, each once."""
-    with open(os.path.join(BUILD, 'compile_commands.json'), encoding='utf-8') as f:
-        rows = json.load(f)
-    found = {os.path.relpath(os.path.join(row['directory'], row['file']), ROOT) for row in rows}
-    return {name: '/'.join(name.split('/')[:2]) for name in sorted(found)
+    return {name: '/'.join(name.split('/')[:2]) for name in sorted(commands())
             if name.endswith('.c') and name.startswith(('src/', 'cmd/', 'providers/', 'tests/'))}
 
 
@@ -40,11 +53,82 @@ if ONLY:
     FILES = {name: folder for name, folder in FILES.items() if name in ONLY}
 
 
+CLEAN = pathlib.Path(HERE) / 'clean.txt'  # sums as those of KEPT, sorted
+SAMPLE = 20
+KEPT = pathlib.Path(os.environ.get('RAYGPU_TEST_DIR', f'/tmp/raygpu-test-{os.getuid()}')) / 'clean'
+
+
+@functools.cache
+def digest(path):
+    return hashlib.sha256(pathlib.Path(path).read_bytes()).hexdigest()
+
+
+@functools.cache
+def included():
+    """{object: files that were read to compile it}, as ninja knows them of the last build."""
+    said = subprocess.run(['ninja', '-C', BUILD, '-t', 'deps'], capture_output=True, text=True, check=True).stdout
+    found, folder = {}, os.path.realpath(BUILD)  # tests/run.sh names a link
+    for entry in said.split('\n\n'):
+        first, *names = entry.strip().split('\n')
+        if first.endswith('(VALID)'):
+            found[first.split(': #deps')[0]] = [os.path.normpath(os.path.join(folder, name.strip())) for name in names]
+    return found
+
+
+@functools.cache
+def settings():
+    version = re.search(r'version \S+', subprocess.check_output(['clang-tidy', '--version'], text=True))[0]
+    return version + digest(os.path.join(ROOT, '.clang-tidy'))
+
+
+def anywhere(text):
+    """The same in each checkout and build folder."""
+    return text.replace(os.path.realpath(BUILD), 'build').replace(ROOT + '/', '').replace(ROOT, '.')
+
+
+def sum_of(checks, name):
+    """Of all that clang-tidy sees of the file; None: not built, so nobody knows what it includes."""
+    row = commands().get(name)
+    read = row and included().get(row.get('output'))
+    if not read:
+        return None
+    options = anywhere(row['command'][row['command'].index(' -'):])  # without the compiler
+    what = [settings(), checks, options, *sorted(f'{anywhere(one)} {digest(one)}' for one in read)]
+    return hashlib.sha256('\n'.join(what).encode()).hexdigest()[:24]
+
+
+@functools.cache
+def committed():
+    """The sums in clean.txt; of none with --long, which reads all files."""
+    return frozenset() if os.environ.get('RAYGPU_LONG') or not CLEAN.exists() else frozenset(CLEAN.read_text().split())
+
+
+@functools.cache
+def commit():
+    return subprocess.run(['git', 'rev-parse', 'HEAD'], cwd=ROOT, capture_output=True, text=True, check=False).stdout
+
+
+def is_sampled(name):
+    return hashlib.sha256((commit() + name).encode()).digest()[0] % SAMPLE == 0
+
+
+def is_known(name, of_it):
+    return of_it and ((KEPT / of_it).exists() or (of_it in committed() and not is_sampled(name)))
+
+
 def tidy(checks, *files):
     """clang-tidy's findings in these files; a few at a time, on all cores."""
+    KEPT.mkdir(parents=True, exist_ok=True)
+    sums = {name: sum_of(checks, name) for name in files}
+    files = [name for name in files if not is_known(name, sums[name])]
+
     def one(some):
-        return subprocess.run(['clang-tidy', '-p', BUILD, '--quiet', f'--checks={checks}', *some], cwd=ROOT,
-                              capture_output=True, text=True, check=False).stdout
+        done = subprocess.run(['clang-tidy', '-p', BUILD, '--quiet', f'--checks={checks}', *some], cwd=ROOT,
+                              capture_output=True, text=True, check=False)
+        for name in some:
+            if done.returncode == 0 and not done.stdout.strip() and sums[name]:
+                (KEPT / sums[name]).touch()
+        return done.stdout
     batches = [files[i:i + 4] for i in range(0, len(files), 4)]
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
         return ''.join(pool.map(one, batches)).strip()
@@ -62,8 +146,10 @@ def analyzed(name):
 
 
 def cppcheck(*paths, cwd=ROOT):
-    kept = os.path.join(BUILD, 'cppcheck')
-    os.makedirs(kept, exist_ok=True)
+    # cppcheck itself compares what it keeps with the files, but not with these two
+    known = ''.join(digest(os.path.join(HERE, name)) for name in ('macros.cfg', 'suppressed.txt'))
+    kept = KEPT.parent / f'cppcheck-{hashlib.sha256(known.encode()).hexdigest()[:12]}'
+    kept.mkdir(parents=True, exist_ok=True)
     libraries = [f'--library={name}' for name in ('posix', 'gnu', 'gtk', 'sqlite3', 'libcurl', 'zlib',
                                                   os.path.join(HERE, 'macros.cfg'))]
     return subprocess.run(
@@ -131,3 +217,68 @@ def test_a_fault_on_a_path_is_found(tmp_path, monkeypatch):
     monkeypatch.setattr(sys.modules[__name__], 'BUILD', str(tmp_path))
     said = analyzed(str(tmp_path / 'fault.c'))
     assert '[clang-analyzer-core.NonNullParamChecker]' in said and 'unix.Malloc' not in said
+
+
+NINJA = '''rule cc
+  command = cc -Wall -MD -MF $out.d -c $in -o $out
+  depfile = $out.d
+  deps = gcc
+build part.o: cc part.c
+'''
+
+
+def test_a_file_is_read_again_after_a_change_of_what_it_includes(tmp_path, monkeypatch):
+    for name, value in (('BUILD', str(tmp_path)), ('ROOT', str(tmp_path)), ('KEPT', tmp_path / 'clean')):
+        monkeypatch.setattr(sys.modules[__name__], name, value)
+    (tmp_path / '.clang-tidy').write_text(pathlib.Path(HERE, '../../.clang-tidy').read_text())
+    (tmp_path / 'build.ninja').write_text(NINJA)
+    (tmp_path / 'part.c').write_text('#include "part.h"\nint part(int n);\nint part(int n)\n{\n\tVARIABLE\n\treturn n;\n}\n')
+
+    def found(variable):
+        (tmp_path / 'part.h').write_text(f'#define VARIABLE {variable}\n')
+        subprocess.run(['ninja', '-C', str(tmp_path)], check=True, capture_output=True)
+        (tmp_path / 'compile_commands.json').write_text(subprocess.check_output(['ninja', '-C', str(tmp_path), '-t', 'compdb'], text=True))
+        for one in (digest, included, commands, settings):
+            one.cache_clear()
+        return tidy(FAST, 'part.c'), len(list((tmp_path / 'clean').iterdir()))
+
+    try:
+        assert found('') == ('', 1) and found('') == ('', 1)
+        said, kept = found('int unused = n;')
+        assert '[clang-diagnostic-unused-variable]' in said and kept == 1
+        assert found('n++;') == ('', 2)
+    finally:
+        for one in (digest, included, commands, settings):
+            one.cache_clear()
+
+
+def test_what_is_committed_as_clean_is_not_read_again_but_for_a_sample(tmp_path, monkeypatch):
+    of_it = sum_of(FAST, next(iter(FILES)))
+    for name, value in (('KEPT', tmp_path), ('CLEAN', tmp_path / 'clean.txt')):
+        monkeypatch.setattr(sys.modules[__name__], name, value)
+    monkeypatch.delenv('RAYGPU_LONG', raising=False)
+    names = [f'src/{i}.c' for i in range(1000)]
+    try:
+        committed.cache_clear()
+        assert of_it and not any(is_known(name, of_it) for name in names)
+        (tmp_path / 'clean.txt').write_text(of_it + '\n')
+        committed.cache_clear()
+        assert 900 < sum(is_known(name, of_it) for name in names) < 990
+        assert not any(is_known(name, of_it[::-1]) for name in names)
+    finally:
+        committed.cache_clear()
+
+
+def write():
+    """clean.txt of this tree, without sums of other trees."""
+    globals()['committed'] = frozenset
+    said = tidy(FAST, *FILES)
+    if said:
+        sys.exit(said)
+    CLEAN.write_text(''.join(sorted(f'{sum_of(FAST, name)}\n' for name in FILES if sum_of(FAST, name))))
+
+
+if __name__ == '__main__':
+    if sys.argv[1:] != ['--write']:
+        sys.exit(f'usage: {sys.argv[0]} --write')
+    write()

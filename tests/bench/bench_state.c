@@ -2,7 +2,8 @@
  * 10,000 recorded nodes. Numbers are for reading; nothing is asserted. Usage: bench_state [FOLDER]
  * (a new file in it, /tmp as a rule: mind whether that is a disk). */
 #include "base/clock.h"
-#include "state/store.h"
+#include "state/read.h"
+#include "state/write.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>

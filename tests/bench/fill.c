@@ -4,7 +4,8 @@
  * the cloud's answers from these records, and plan's "No changes." proves that both
  * agree. Usage: bench-fill STATE CLUSTER POOL=NODES... */
 #include "base/clock.h"
-#include "state/store.h"
+#include "state/read.h"
+#include "state/write.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,9 @@
 """Fixtures of most whole-program tests: an EC2 per test, whose machines start and stop immediately, and a user's
 folder that uses it. A file with other needs has its own fixtures, `home` often based on this one."""
+import http.server
 import os
 import signal
+import threading
 
 import iam_policy
 import pytest
@@ -29,3 +31,25 @@ def home(tmp_path, sim):
     missing = iam_policy.refused(policies, requests) if policies else []
     missing = [one for one in missing if one.split()[0] not in home.beyond_policy]
     assert not missing, '\n'.join(sorted(set(missing)))
+
+
+@pytest.fixture
+def thief():
+    """Someone else's server: (URL, the headers of received requests)."""
+    came = []
+
+    class Handler(http.server.BaseHTTPRequestHandler):
+        def answer(self):
+            came.append(dict(self.headers))
+            self.send_error(400)
+
+        do_GET = do_POST = do_LOCK = answer
+
+        def log_message(self, *_):
+            pass
+
+    server = http.server.ThreadingHTTPServer(('127.0.0.1', 0), Handler)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    yield f'http://127.0.0.1:{server.server_port}', came
+    server.shutdown()
+    server.server_close()

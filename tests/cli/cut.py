@@ -5,35 +5,44 @@ the cloud committed it and before the client gets the answer.
         killed = cut.run(home, 'apply', '--auto-approve') < 0"""
 import http.client
 import http.server
+import re
+import signal
 import subprocess
 import threading
 import urllib.parse
 
 
 class Cut:
-    """`environment`: of its URL, the variables that lead raygpu there. `at`: ('request', 3) or ('answer', 3); None only
-    counts. `count`: how many requests came."""
+    """`environment`: of its URL, the variables that lead raygpu there. `at`: ('request', 3) or ('answer', 3); instead of
+    the number, a pattern of the first such request's address or body; None only counts. `count`: how many requests came.
+    `sign`: the signal that the client gets there; after another one than SIGKILL its request goes on."""
 
-    def __init__(self, url, environment, at=None):
+    def __init__(self, url, environment, at=None, sign=signal.SIGKILL):
         self.target = urllib.parse.urlsplit(url).netloc
         self.environment = environment
         self.at = at
+        self.sign = sign
         self.client = None
         self.started = threading.Event()
         self.lock = threading.Lock()
         self.count = 0
+        self.found = None  # the number of the first request of the pattern
 
-    def number(self):
+    def number(self, text):
         with self.lock:
             self.count += 1
+            if self.found is None and self.at and isinstance(self.at[1], str) and re.search(self.at[1].encode(), text):
+                self.found = self.count
             return self.count
 
     def reached(self, what, number):
         """True if the client was killed here."""
-        if self.at != (what, number):
+        if not self.at or self.at[0] != what or number not in (self.at[1], self.found):
             return False
         self.started.wait()
-        self.client.kill()
+        self.client.send_signal(self.sign)
+        if self.sign != signal.SIGKILL:
+            return False
         self.client.wait()
         return True
 
@@ -48,7 +57,7 @@ class Cut:
 
             def forward(self):
                 body = self.rfile.read(int(self.headers.get('Content-Length') or 0))
-                number = cut.number()
+                number = cut.number(f'{self.command} {self.path} '.encode() + body)
                 if cut.reached('request', number):
                     self.close_connection = True
                     return

@@ -3,8 +3,17 @@
 Which resources an action is checked against, and which other actions it depends on: AWS's Service Authorization Reference, "Actions,
 resources, and condition keys for Amazon EC2". Only allow statements, the condition operators that our policies use; an unknown one is an
 error, never a pass."""
+import contextlib
+import functools
+import hashlib
 import json
+import os
 import re
+import shutil
+import tempfile
+import time
+
+from program import binary
 
 ACCOUNT = '123456789012'
 CREATES = {'CreateNetworkInterface': 'network-interface', 'CreateSecurityGroup': 'security-group',
@@ -143,16 +152,61 @@ def read_log(path, agent='raygpu'):
         return []
 
 
+TASKS = (['apply', '--with', 'import'], ['import'], ['rebuild'], ['offers'])
+# Specs whose policies also depend on the state or on other files.
+BY_MORE = re.compile('any_of|extends|imports?:|removed:')
+
+
+@functools.cache
+def kept_at():
+    """Where answers of this very program are kept: most tests of a run use the same few specs, and all its processes share them."""
+    with open(binary(), 'rb') as f:
+        digest = hashlib.sha256(f.read()).hexdigest()
+    folder = os.path.join(os.environ.get('RAYGPU_TEST_DIR') or tempfile.gettempdir(), f'raygpu-iam-{os.getuid()}')
+    os.makedirs(folder, mode=0o700, exist_ok=True)
+    for name in os.listdir(folder):
+        with contextlib.suppress(OSError):
+            if name != digest and os.stat(os.path.join(folder, name)).st_mtime < time.time() - 86400:
+                shutil.rmtree(os.path.join(folder, name))
+    os.makedirs(os.path.join(folder, digest), exist_ok=True)
+    return os.path.join(folder, digest)
+
+
+def without_state(home):
+    """The test's own may be damaged."""
+    return ['--state', home.path('no-state.db')]
+
+
+def policy_of(home, path, task, state):
+    """What `raygpu iam` prints for this spec; None: it refuses the spec."""
+    said = home.run('iam', path, '--account', '*', '--for', *task, *state, code=None)
+    return said.json() if said.code == 0 else None
+
+
+def kept_policy_of(home, path, text, task):
+    """The same without a state, which depends on nothing else than the program, the text and the task."""
+    place = os.path.join(kept_at(), hashlib.sha256(json.dumps([text, task]).encode()).hexdigest())
+    with contextlib.suppress(FileNotFoundError):
+        with open(place, encoding='utf-8') as f:
+            return json.load(f)
+    policy = policy_of(home, path, task, without_state(home))
+    with tempfile.NamedTemporaryFile('w', dir=kept_at(), delete=False, encoding='utf-8') as f:
+        json.dump(policy, f)
+    os.replace(f.name, place)
+    return policy
+
+
 def policies_of(home):
     """What `raygpu iam` prints for all specs of a test, whatever became of them; faulty ones have none."""
     policies, path = [], home.path('of-iam.yaml')
     for text in dict.fromkeys(home.specs):
-        with open(path, 'w') as f:
+        with open(path, 'w', encoding='utf-8') as f:
             f.write(text)
-        for task in (['apply', '--with', 'import'], ['import'], ['rebuild'], ['offers']):
-            for state in ([], ['--state', home.path('no-state.db')]):  # the test's may be damaged
-                said = home.run('iam', path, '--account', '*', '--for', *task, *state, code=None)
-                if said.code == 0:
-                    policies.append(said.json())
-                    break
+        for task in TASKS:
+            if BY_MORE.search(text):
+                policy = policy_of(home, path, task, []) or policy_of(home, path, task, without_state(home))
+            else:
+                policy = kept_policy_of(home, path, text, task) or policy_of(home, path, task, [])
+            if policy:
+                policies.append(policy)
     return policies

@@ -10,6 +10,7 @@ The program is cmd/raygpu/raygpu in the build directory $RAYGPU_BUILD, or $RAYGP
 import contextlib
 import json
 import os
+import re
 import sqlite3
 import subprocess
 from pathlib import Path
@@ -18,6 +19,7 @@ import events
 
 ROOT = Path(__file__).resolve().parents[2]
 BACKOFF_MS = '50'  # the longest wait before raygpu tries again; delete it from `env` to wait as users do
+WAIT_S = '2'  # how long raygpu takes a cloud's view for one before its own changes, if they contradict; the simulators' is up to date
 IMAGE = 'rayproject/ray:2.52.0-py311-cu121'
 
 
@@ -77,6 +79,8 @@ class Home:
             self.env.pop(name, None)
         self.env['HOME'] = self.folder
         self.env['RAYGPU_LOOPBACK_BACKOFF_MS'] = BACKOFF_MS
+        self.env['RAYGPU_LOOPBACK_WAIT_S'] = WAIT_S
+        self.env['RAYGPU_CHECK_CALLS'] = '1'     # what raygpu passes to modules, against schemas/calls.schema.json
         self.no_wait = self.env.pop('RAYGPU_TEST_NO_WAIT', None)  # of a cloud whose nodes never join Ray
         self.state = os.path.join(self.folder, '.raygpu/state.db')
         self.specs = []  # all texts that were written as one
@@ -110,7 +114,7 @@ class Home:
                                  input=stdin, timeout=timeout, check=False,
                                  **({} if stdin is not None else {'stdin': subprocess.DEVNULL}))
         result = Result(process)
-        assert 'Sanitizer' not in result.err and 'runtime error:' not in result.err, result
+        assert not re.search(r'Sanitizer|runtime error:|-(CRITICAL|WARNING) \*\*', result.err), result
         if code is not None:
             assert result.code == code, f'{arguments}: wanted {code}, got {result}'
         return result

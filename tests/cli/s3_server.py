@@ -21,6 +21,7 @@ import uuid
 import xml.etree.ElementTree as ElementTree
 
 import pytest
+from pip_packages import moto
 from ports import free_port
 
 UP = os.path.join(os.path.dirname(os.path.abspath(__file__)), 'aws/moto-up.sh')
@@ -93,8 +94,8 @@ class S3:
 
     def __enter__(self):
         self.port = free_port()
-        done = subprocess.run([UP, str(self.port), self.pid_file, *self.settings], stdout=subprocess.PIPE, text=True,
-                              check=False)
+        done = subprocess.run([UP, str(self.port), self.pid_file, *self.settings], env={**os.environ, 'MOTO_SERVER': moto()},
+                              stdout=subprocess.PIPE, text=True, check=False)
         if done.returncode == 77:
             shutil.rmtree(self.folder)
             pytest.skip('moto is not installed')

@@ -14,6 +14,7 @@
 The server listens on a free loopback port, `sim.url`. The program is $RAYGPU_SIM, or
 cmd/raygpu-sim/raygpu-sim in the build directory $RAYGPU_BUILD. World documents have EC2's own member names
 (instanceId, instanceState.name, tagSet, ...); members that begin with "_" are the simulator's."""
+import base64
 import hashlib
 import hmac
 import json
@@ -102,7 +103,7 @@ class Sim:
             return None
         self.process.send_signal(signal.SIGTERM)
         try:
-            code = self.process.wait(timeout=20)
+            code = self.process.wait(timeout=60)
         except subprocess.TimeoutExpired:
             self.process.kill()
             code = self.process.wait()
@@ -232,6 +233,12 @@ class Sim:
         seconds = math.ceil(when.timestamp() - self.control('POST', 'skip', {'seconds': 0})['now_s'])
         self.control('POST', 'skip', {'seconds': max(0, seconds)})
 
+    def wait_for_change(self, process):
+        """Until the process has sent a request that changes something: it has its lock, and is in the middle of its work."""
+        while not self.counters()['mutating']:
+            assert process.poll() is None, process.communicate()
+            time.sleep(0.01)
+
     def reset(self):
         """An empty world, the knobs of the command line, no faults, counters at 0."""
         self.control('POST', 'reset')
@@ -252,3 +259,12 @@ class Sim:
 def tags_of(doc):
     """{key: value} of a world document."""
     return {tag['key']: tag['value'] for tag in doc.get('tagSet', [])}
+
+
+def show_console(sim, edit):
+    """From now on each console is the head's, with the text that `edit` makes of it."""
+    head, = (one for one in sim.live_instances() if tags_of(one)['raygpu:pool'] == 'head')
+    reply = sim.ok('GetConsoleOutput', {'InstanceId': head['instanceId'], 'Latest': 'true'})
+    output = reply.find('{*}output')
+    output.text = base64.b64encode(edit(base64.b64decode(output.text).decode()).encode()).decode()
+    sim.fault(action='GetConsoleOutput', status=200, body=ElementTree.tostring(reply).decode(), count=0)

@@ -39,6 +39,7 @@ class Cloud:
         self.start_looks = 1    # polls of a node until it runs
         self.stop_looks = self.slow_changes = 0
         self.own_labels, self.operations = {}, {}
+        self.queue = None       # where new nodes wait
 
     def fail_next(self, status, code):
         self.failures.append((status, code))
@@ -108,9 +109,11 @@ class Cloud:
             self.nodes[ident] = {
                 'id': ident, 'token': token, 'state': 'starting', 'looks': self.start_looks,
                 'marks': {**body['marks'], 'index': index}, 'private_ip': None, 'version': 1,
-                'links': body.get('links', 0),
+                'links': body.get('links', 0), 'power_limit_w': body.get('power_limit_w', 0),
                 **{key: body.get(key) for key in ('size', 'zone', 'image', 'labels', 'user_data')}}
             self.nodes[ident]['labels'] = {**(body.get('labels') or {}), **self.own_labels}
+            if self.queue is not None:
+                self.nodes[ident].update(state='queued', waits=self.queue)
             ids.append(ident)
         self.tokens[token] = (asked, ids, error)
         return {'nodes': [self.nodes[i] for i in ids], 'error': error}

@@ -14,6 +14,7 @@ class StateServer(http.server.ThreadingHTTPServer):
         self.states, self.locks, self.seen, self.user = {}, {}, [], user
         self.turn, self.steals = threading.Lock(), False
         self.refuses = lambda method: None       # or the status
+        self.reads = lambda state: None          # or (status, body, type), in place of the answer to GET
         super().__init__(('127.0.0.1', 0), Handler)
         threading.Thread(target=self.serve_forever, args=(0.05,), daemon=True).start()
 
@@ -49,15 +50,16 @@ class Handler(http.server.BaseHTTPRequestHandler):
                 return self.reply(status)
             return self.reply(*getattr(self, 'on_' + self.command.lower())(parts, body))
 
-    def reply(self, status, content=b''):
+    def reply(self, status, content=b'', kind='application/json'):
         self.send_response_only(status)
+        self.send_header('Content-Type', kind)
         self.send_header('Content-Length', str(len(content)))
         self.end_headers()
         self.wfile.write(content)
 
     def on_get(self, parts, body):
         state = self.server.states.get(parts.path)
-        return (200, state) if state else (404,)
+        return self.server.reads(state) or ((200, state) if state else (404,))
 
     def on_post(self, parts, body):
         if self.server.steals:  # another run takes the lock

@@ -6,6 +6,7 @@ The default run samples the instants, --long (RAYGPU_LONG) takes all of them; RA
 import os
 import shutil
 import sys
+import time
 
 import pytest
 
@@ -14,6 +15,7 @@ from cut import Cut  # noqa: E402
 from gce_server import PROJECT, Gce  # noqa: E402
 from program import Home  # noqa: E402
 
+FAKE = '/usr/lib/x86_64-linux-gnu/faketime/libfaketime.so.1'
 STEP = int(os.environ.get('RAYGPU_KILL_STEP', '1' if os.environ.get('RAYGPU_LONG') else '6'))
 NODES = 40
 SPEC = """cluster: research
@@ -107,3 +109,94 @@ def test_two_copies_of_a_state_applied_at_once_make_one_set_of_nodes(tmp_path, m
             assert result.code == 0, (told, result)
         for home in (first, second):
             check(gce, home)
+
+
+def with_pool(name, more=''):
+    return SPEC.format(train=1, serve=1) + f'  {name}: {{accelerators: "T4:1", nodes: 3{more}}}\n'
+
+
+@pytest.mark.parametrize('at', ['request', 'answer'])
+@pytest.mark.parametrize('after', [with_pool('b', ', disk: {size: 300GB}'), with_pool('c', ', renamed_from: b')], ids=['replaced', 'renamed'])
+def test_then_another_spec(tmp_path, at, after):
+    """tests/crash/test_kill_then_other.py has more of these changes."""
+    with new_cloud(None) as gce:
+        home = new_home(tmp_path / 'home', gce, 1, 1)
+        home.apply()
+        home.write('cluster.yaml', with_pool('b'))
+        with Cut(gce.url, environment, (at, 'POST .*/instances(/bulkInsert)?[? ]')) as cut:
+            assert cut.run(home, 'apply', '--auto-approve', '--no-wait') == -9
+        home.edit_state('UPDATE resources SET created_s = created_s - 3600, updated_s = updated_s - 3600')
+        home.write('cluster.yaml', after)
+        home.apply()
+        check(gce, home, 5)
+
+
+@pytest.mark.parametrize('at', ['request', 'answer'])
+def test_a_rename_after_a_removal(tmp_path, at):
+    with new_cloud(None) as gce:
+        home = new_home(tmp_path / 'home', gce, 1, 1)
+        home.write('cluster.yaml', with_pool('b'))
+        home.apply()
+        home.write('cluster.yaml', with_pool('b').replace('nodes: 3', 'nodes: 1'))
+        with Cut(gce.url, environment, (at, 'DELETE .*/instances/')) as cut:
+            assert cut.run(home, 'apply', '--auto-approve', '--no-wait') == -9
+        home.edit_state('UPDATE resources SET created_s = created_s - 3600, updated_s = updated_s - 3600')
+        home.write('cluster.yaml', with_pool('c', ', renamed_from: b').replace('nodes: 3', 'nodes: 2'))
+        home.apply()
+        check(gce, home, 4)
+
+
+@pytest.mark.skipif(not os.path.exists(FAKE), reason='Debian package faketime is not installed')
+@pytest.mark.parametrize(('at', 'team'), [('request', 'red'), ('answer', 'blue')])
+def test_an_update_that_a_clock_dated_in_the_future_is_waited_for_once(tmp_path, at, team):
+    """The labels of the head's address, on a machine whose clock is a day ahead; then a run of one whose clock is right. `team`: what the
+    cloud has, and the spec."""
+    with new_cloud(None) as gce:
+        home = new_home(tmp_path / 'home', gce, 1, 1)
+        text = {team: home.read('cluster.yaml') + f'labels: {{team: {team}}}\n' for team in ('red', 'blue')}
+        home.write('cluster.yaml', text['red'])
+        home.apply()
+        home.edit_state('UPDATE resources SET created_s = created_s - 3600, updated_s = updated_s - 3600')
+        home.write('cluster.yaml', text['blue'])
+        right = dict(home.env)
+        home.env.update(LD_PRELOAD=FAKE, FAKETIME='+1d', FAKETIME_DONT_FAKE_MONOTONIC='1', DONT_FAKE_MONOTONIC='1')
+        with Cut(gce.url, environment, (at, 'POST .*/addresses/.*/setLabels')) as cut:
+            assert cut.run(home, 'apply', '--auto-approve', '--no-wait', '--parallelism', '1') == -9
+        home.env = right
+        home.write('cluster.yaml', text[team])
+        home.apply(timeout=120)
+        check(gce, home, 2)
+        address, = gce.world()['addresses']
+        assert address['labels']['team'] == team
+
+
+def wait_for(gce, process, action, n):
+    while gce.counters()['actions'].get(action, {}).get('requests', 0) < n:
+        assert process.poll() is None, process.communicate()
+        time.sleep(0.01)
+
+
+@pytest.mark.parametrize(('method', 'address', 'asked'), [('instances', 'gcp.instance.train[0]', ('zoneOperations.list', 2)),
+                                                         ('addresses', 'gcp.address.head', ('regionOperations.wait', 1))])
+def test_an_update_that_goes_on_after_its_run_is_not_sent_again(tmp_path, method, address, asked):
+    """The labels of a node, and of the head's address. `asked`: what the next apply does meanwhile."""
+    with new_cloud(None) as gce:
+        home = new_home(tmp_path / 'home', gce, 1, 1)
+        home.apply()
+        home.write('cluster.yaml', home.read('cluster.yaml') + 'labels: {team: blue}\n')
+        if method == 'instances':  # they are changed after the address
+            home.apply('cluster.yaml', '--target', 'gcp.address.head')
+        apply = ('apply', '--auto-approve', '--no-wait', '--target', address)
+        gce.knobs(operation_ms=3600_000)
+        with Cut(gce.url, environment, ('answer', f'POST .*/{method}/.*/setLabels')) as cut:
+            assert cut.run(home, *apply) == -9
+        gce.knobs(operation_ms=50, wait_ms=50)
+        gce.counters_reset()
+        process = home.start(*apply)
+        wait_for(gce, process, *asked)
+        gce.control('POST', 'skip', {'seconds': 3600})
+        out, err = process.communicate(timeout=120)
+        assert process.returncode == 0, out + err
+        assert f'{method}.setLabels' not in gce.counters()['actions'], out
+        home.apply()
+        check(gce, home, 2)

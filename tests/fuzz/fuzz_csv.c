@@ -167,6 +167,8 @@ static const struct {
 	{"cuda_archs.csv", try_compat},
 	{"ray_images.csv", try_compat},
 	{"ray_options.csv", try_compat},
+	{"custom_types.csv", try_catalog},
+	{"attached_gpus.csv", try_catalog},
 };
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -73,8 +73,12 @@ static void set_word(RgResource *resource, const char *word, const json_t *value
 		json_object_set(resource->outputs_json, word + 4, rg_json_unconst(value));
 	else if (g_str_equal(word, "leaving"))
 		resource->leaving = true;
+	else if (g_str_equal(word, "updates"))
+		resource->updates = (guint)json_integer_value(value);
 	else if (g_str_equal(word, "doubtful"))
 		resource->doubtful = true;
+	else if (g_str_equal(word, "unended"))
+		resource->doubtful = resource->unended = true;
 	else if (g_str_equal(word, "pending"))
 		resource->presence = RG_PENDING;
 	else if (g_str_equal(word, "absent"))
@@ -174,6 +178,8 @@ static void read_options(GoldenCase *test)
 		const char *value = strchr(lines[i], ' ');
 		if (g_str_equal(lines[i], "--destroy"))
 			test->options.destroy = true;
+		else if (g_str_equal(lines[i], "--refresh-only"))
+			test->options.refresh_only = true;
 		else if (g_str_has_prefix(lines[i], "--target "))
 			g_strv_builder_add(targets, value + 1);
 		else if (g_str_has_prefix(lines[i], "--exclude "))

@@ -11,8 +11,10 @@ from controllers import condition, owner, quantity, requests
 class KubeRay:
     def __init__(self):
         self.made = 0  # pods: a part of their names
+        self.quotas = []  # asked once a step: a list after a write of another kind waits until the API server's cache has caught up
 
     def step(self, cluster):
+        self.quotas = cluster.list('ResourceQuota')
         clusters = {(one['metadata']['namespace'], one['metadata']['name']): one for one in cluster.list('RayCluster')}
         pods = {}
         for pod in cluster.list('Pod', labels='app.kubernetes.io/created-by=kuberay-operator'):
@@ -72,7 +74,7 @@ class KubeRay:
         body = {'apiVersion': 'v1', 'kind': 'Pod', 'spec': template['spec'], 'metadata': {
             'name': f'{base[:57]}-{hashlib.sha256(text.encode()).hexdigest()[:5]}', 'labels': labels, 'ownerReferences': [owner(one)],
             'annotations': (template.get('metadata') or {}).get('annotations', {})}}
-        if refused := over_quota(cluster, meta['namespace'], body):
+        if refused := over_quota(cluster, self.quotas, meta['namespace'], body):
             return None, f'failed to create {role} Pod {meta["namespace"]}/{body["metadata"]["name"]}, {refused}'
         code, answer = cluster.call('POST', 'Pod', body, meta['namespace'])
         if code != 201:
@@ -137,9 +139,11 @@ def is_ready(pod):
     return any(c['type'] == 'Ready' and c['status'] == 'True' for c in pod.get('status', {}).get('conditions', []))
 
 
-def over_quota(cluster, namespace, pod):
+def over_quota(cluster, quotas, namespace, pod):
     """The API server's refusal of a pod by a ResourceQuota of the namespace (pods and GPUs are counted), or None."""
-    for quota in cluster.list('ResourceQuota', namespace):
+    for quota in quotas:
+        if quota['metadata']['namespace'] != namespace:
+            continue
         pods = cluster.list('Pod', namespace)
         for name, hard in quota['spec'].get('hard', {}).items():
             what = name.removeprefix('requests.')

@@ -30,7 +30,7 @@ def arguments(text, at):
 
 CODE = re.compile(r'"([a-z]+\.(?!json")[a-z0-9-]+)"')
 # What looks like a code and is none: rules of reports (SARIF), and the name of a file.
-NO_CODES = {'src/render/findings.c': {'plan.create', 'plan.update', 'plan.replace', 'plan.delete', 'plan.record',
+NO_CODES = {'src/render/report/findings.c': {'plan.create', 'plan.update', 'plan.replace', 'plan.delete', 'plan.record',
                                       'plan.forget', 'plan.release', 'plan.import', 'plan.stop', 'plan.protection', 'plan.lease'},
             'src/state/recover.c': {'state.db'}, 'src/convert/convert.c': {'convert.csv'},
             'src/convert/launcher.c': {'provider.name'}}

@@ -11,14 +11,14 @@ BANNED = re.compile(
     r'system|popen|getenv|exit|printf|vprintf|puts|perror|sleep|usleep|time|fputs|fprintf|fwrite)\s*\(')
 # The only places where a banned function is allowed.
 HOMES = {
-    'malloc': ('cmd/raygpu/memory.c',), 'realloc': ('cmd/raygpu/memory.c',),
-    'getenv': ('cmd/',), 'exit': (), 'printf': (), 'puts': (), 'time': ('src/base/clock.c',),
+    'malloc': ('cmd/raygpu/process/memory.c',), 'realloc': ('cmd/raygpu/process/memory.c',),
+    'getenv': ('cmd/',), 'exit': ('cmd/raygpu/process/exits.c',), 'printf': (), 'puts': (), 'time': ('src/base/clock.c',),
     # the only place that writes to the terminal, where text from outside is made safe; apply's prompt and progress
     # are ours
-    'fputs': ('cmd/raygpu/output.c', 'cmd/raygpu/confirm.c', 'cmd/raygpu/turn.c'),
-    'fprintf': ('cmd/raygpu/output.c',), 'fwrite': (),
+    'fputs': ('cmd/raygpu/print/output.c', 'cmd/raygpu/print/out.c', 'cmd/raygpu/print/confirm.c', 'cmd/raygpu/clusters/turn.c'),
+    'fprintf': ('cmd/raygpu/print/output.c', 'cmd/raygpu/print/out.c',), 'fwrite': (),
     # third parties copy it, and need no GLib
-    'calloc': ('providers/template/', 'cmd/raygpu/memory.c'), 'strdup': ('providers/template/',),
+    'calloc': ('providers/template/', 'cmd/raygpu/process/memory.c'), 'strdup': ('providers/template/',),
 }
 FUNCTION_LINES = 80
 FILE_LINES = 600
@@ -71,7 +71,7 @@ def layers(files, rows):
             simulated = parts[0] == 'providers' and parts[2:3] == ['sim']
             if simulated and kind == '"' and not name.startswith(('base/', 'sim/core/', f'{parts[1]}/sim/')):
                 yield f'{path}: a simulated cloud may not include {name}'
-            if parts[0] == 'providers' and not simulated and kind == '"' and target in rows and name != 'base/embedded.h':
+            if parts[0] == 'providers' and not simulated and kind == '"' and target in rows and name not in ('base/embedded.h', 'base/loopback.h'):
                 yield f'{path}: a provider may not include {name}'
             if 'sim' in name.split('/')[:2] and not simulated and \
                     not path.startswith(('src/sim/', 'cmd/raygpu-sim/', 'tests/')):
@@ -102,8 +102,8 @@ PUBLIC = re.compile(r'^(?!static\b)[A-Za-z_][^\n;{}=]*?\b(\w+)\([^;{}]*\)\n\{', 
 
 
 def one_way(files, folder):
-    """The C files of a folder call each other in one direction."""
-    codes = {path: code_only(text) for path, text in files.items() if re.fullmatch(rf'{folder}/[^/]+\.c', path)}
+    """The C files of a folder, with its own folders, call each other in one direction. A module's simulator is apart."""
+    codes = {path: code_only(text) for path, text in files.items() if re.fullmatch(rf'{folder}/(?!sim/).+\.c', path)}
     homes = {name: path for path, code in codes.items() for name in PUBLIC.findall(code)}
     calls = {path: {homes[word] for word in set(re.findall(r'\w+', code)) & set(homes)} - {path}
              for path, code in codes.items()}
@@ -111,12 +111,12 @@ def one_way(files, folder):
         yield complaint.replace('the table has a cycle', 'there is a cycle of calls')
 
 
-DOORS = {'curl/curl.h': ['src/http/'], 'git2.h': ['src/git/'], 'archive.h': ['src/archive/'], 'archive_entry.h': ['src/archive/'], 'csv.h': ['src/catalog/'], 'glpk.h': ['src/fit/'],
-         'yaml.h': ['src/spec/', 'providers/kubernetes/document.c', 'providers/kubernetes/emit.c'], 'zlib.h': ['src/resource/'], 'sqlite3.h': ['src/state/'], 'libpq-fe.h': ['src/remote/'], 'xxhash.h': ['src/state/'], 'sodium.h': ['src/seal/'],
+DOORS = {'curl/curl.h': ['src/http/'], 'git2.h': ['src/git/'], 'archive.h': ['src/archive/'], 'archive_entry.h': ['src/archive/'], 'csv.h': ['src/catalog/'], 'glpk.h': ['src/pack/'],
+         'yaml.h': ['src/spec/', 'providers/kubernetes/document.c', 'providers/kubernetes/emit.c'], 'zlib.h': ['src/resource/'], 'sqlite3.h': ['src/state/'], 'state/internal.h': ['src/state/'], 'state/rows.h': ['src/state/', 'src/transfer/'], 'libpq-fe.h': ['src/remote/'], 'xxhash.h': ['src/state/'], 'sodium.h': ['src/seal/'],
          'microhttpd.h': ['src/sim/core/server.c'], 'libxml/parserInternals.h': ['providers/aws/'],
          'openssl/evp.h': ['providers/common/', 'providers/gcp/sim/auth.c'],
          'openssl/pem.h': ['providers/common/', 'providers/gcp/sim/auth.c'],
-         'openssl/err.h': ['providers/common/', 'providers/gcp/sim/auth.c'], 'dlfcn.h': ['src/base/module.c', 'src/provider/']}
+         'openssl/err.h': ['providers/common/', 'providers/gcp/sim/auth.c'], 'dlfcn.h': ['src/base/module.c', 'src/provider/', 'cmd/raygpu/process/exits.c']}
 
 
 def doors(files):
@@ -125,6 +125,33 @@ def doors(files):
             homes = DOORS.get(name)
             if homes and not path.startswith(tuple(homes)) and not path.startswith('tests/'):
                 yield f'{path}: {name} may only be included in {", ".join(homes)}'
+
+
+# Who may change a state. All others only read it, through state/read.h: also what they include does not include more.
+WRITERS = ('src/state/', 'src/transfer/', 'src/apply/', 'src/ready/', 'src/intent/', 'src/pipeline/', 'src/adopt/',
+           'cmd/raygpu/clusters/', 'cmd/raygpu/state/', 'cmd/raygpu/spec/init.c', 'tests/')
+WRITING = {'state/write.h', 'state/move.h', 'state/rows.h', 'state/internal.h'}
+
+
+def readers(files, writers=WRITERS):
+    """A file that has nothing to write in a state has no function that does: public headers of writers include only read.h."""
+    def reach(path, seen):
+        for _, name in INCLUDE.findall(files.get(path, '')):
+            if name in WRITING:
+                return [name]
+            home = next((root + name for root in ('src/', 'cmd/') if root + name in files), None)
+            if home and home not in seen:
+                seen.add(home)
+                if way := reach(home, seen):
+                    return [name, *way]
+        return []
+    for path, text in files.items():
+        if path.startswith(writers):
+            continue
+        if way := reach(path, {path}):
+            yield f'{path}: only reads the state, but includes {" -> ".join(way)}'
+        if 'RG_STORE_WRITE' in code_only(text):
+            yield f'{path}: only reads the state, but opens it for writing'
 
 
 def banned(files):
@@ -211,7 +238,7 @@ CLOUD_WORDS = re.compile(
 # Where one is allowed, and why.
 CLOUD_ALLOWED = (
     # the table of built-in modules
-    ('cmd/raygpu/context.c', r'\brg_(?:aws|azure|gcp)_data\b|\braygpu_provider_v1_(?:aws|gcp)\b|^\t\{"(?:aws|azure|gcp)", '),
+    ('cmd/raygpu/context.c', r'\brg_(?:aws|azure|gcp)_data\b|\braygpu_provider_v1_(?:aws|gcp)\b|"(?:aws|gcp)\.so"|^\t\{"(?:aws|azure|gcp)", '),
     # the table of simulated clouds
     ('cmd/raygpu-sim/main.c', r'#include "(?:aws|gcp)/sim/cloud\.h"|&(?:aws|gcp)_sim_cloud\b'),
     # the name of a command, which users look for under this word in every cloud
@@ -242,3 +269,63 @@ def no_cloud(files):
                 line = re.sub(pattern, '', line)
             for word in CLOUD_WORDS.findall(line):
                 yield f'{path}:{number}: "{word}" is a word of one cloud; it belongs to a module'
+
+
+# Where a module reads each of its kinds back, and the functions that do: in files that also write, only these count.
+READERS = {
+    'aws': (r'read|aws_instance_profile_set', {
+        'aws.security_group': 'group.c', 'aws.network_interface': 'interface.c', 'aws.placement_group': 'placement_group.c',
+        'aws.instance': 'instance_read.c instance_lease.c instance_profile.c'}),
+    'gcp': (r'read', {
+        'gcp.firewall': 'firewall.c', 'gcp.address': 'address.c', 'gcp.resource_policy': 'policy.c',
+        'gcp.instance': 'instance_read.c lease.c'}),
+    'kubernetes': (r'from_api|take_cluster|add_nodes|kube_gpu_labels_of', {'kubernetes.gpu_nodes': 'gpu_labels.c', '': 'manifest.c observe.c'}),
+    'template': (r'^observed$', {'': 'template.c'}),
+}
+NOT_READ = ('computed', 'unreadable', 'sensitive', 'create_only')
+FUNCTION = re.compile(r'^(?!\t|static const)[\w \*]*?\b(\w+)\(', re.M)
+
+
+def texts_by_function(text):
+    """{function: what is in it}, by the lines that begin at the margin."""
+    starts = [(match.start(), match.group(1)) for match in FUNCTION.finditer(text)]
+    ends = [start for start, _ in starts[1:]] + [len(text)]
+    found = {}
+    for (start, name), end in zip(starts, ends):
+        found[name] = found.get(name, '') + text[start:end]
+    return found
+
+
+def unread(module, schema, files):
+    """Each attribute that the cloud reports back is read; otherwise a later plan would take it for changed, and might replace all nodes."""
+    pattern, homes = READERS.get(module, ('', {'': ' '.join(name for name in files if name.endswith('.c'))}))  # anywhere
+    for kind, described in schema['kinds'].items():
+        home = homes.get(kind, homes.get('', '')).split()
+        read = ''.join(text for name in home for function, text in texts_by_function(files[name]).items() if re.search(pattern, function))
+        for name, attribute in described['attributes'].items():
+            if not any(attribute.get(word) for word in NOT_READ) and f'"{name}"' not in read:
+                yield f'{module}: {kind}.{name} is not read back in {" ".join(home)} (functions {pattern}); or it is unreadable: say so in schema.json'
+
+
+# Real time that passes in tests, beside short pauses between two looks (0.0N s): it makes them slow, and false on a slow machine. Use
+# the simulator's knobs and `skip_to`, or wait for what is to happen. The number of such calls may only fall.
+SLEEPS_MAX = 48
+SLEEP = re.compile(r'time\.sleep\((?!0\.0\d*\))')
+
+
+def sleeps(files, most=SLEEPS_MAX):
+    found = [f'{path}: {n}' for path, text in sorted(files.items()) if (n := len(SLEEP.findall(text)))]
+    count = sum(int(one.rsplit(' ', 1)[1]) for one in found)
+    if count > most:
+        yield f'{count} sleeps, {most} allowed: use the simulator\'s knobs or skip_to, or wait for what is to happen\n' + '\n'.join(found)
+
+
+def tested(table, folders, suites):
+    """`tests/run.sh --quick` runs tests of every folder, and every folder of whole-program tests is run for something."""
+    for folder in folders:
+        if not any(prefix.startswith(folder) for prefix, _ in table):
+            yield f'{folder}: no row in TABLE of tests/touched.py'
+    named = {word.split('/')[0] for _, words in table for word in words.split()}
+    for suite in suites:
+        if suite not in named:
+            yield f'tests/cli/{suite}: no row of TABLE in tests/touched.py names it'

@@ -1,19 +1,28 @@
 """House rules (src/README.md, src/HACKING.md), each with a self-test that it can fail."""
+import json
 import os
 import re
 import subprocess
+import sys
 
 import pytest
 import rules
 import words
+
+sys.path.insert(0, os.path.join(rules.ROOT, 'tests'))
+import touched  # noqa: E402, pylint: disable=wrong-import-position
 
 FILES = rules.tracked('.c', '.h')
 MESON = rules.tracked('meson.build')
 with open(os.path.join(rules.ROOT, 'src/README.md'), encoding='utf-8') as f:
     ROWS = rules.table(f.read())
 
-# Folders without a cycle of calls between their files; the others are to come.
-ONE_WAY = ['providers/common', 'src/adopt', 'src/apply', 'src/base', 'src/boot', 'src/convert', 'src/http', 'src/pipeline', 'src/plan', 'src/render', 'src/resource']
+# Folders without a cycle of calls between their files.
+# Not providers/aws/sim: an instance, its reservation, spot request, lease and volumes end each other in EC2 too.
+ONE_WAY = ['cmd/raygpu', 'cmd/raygpu-sim', 'providers/aws', 'providers/common', 'providers/gcp', 'providers/gcp/sim', 'providers/kubernetes', 'providers/ssh',
+           'providers/template', 'src/adopt', 'src/apply', 'src/archive', 'src/base', 'src/boot', 'src/catalog', 'src/convert', 'src/diff', 'src/fit', 'src/git',
+           'src/http', 'src/intent', 'src/objects', 'src/pack', 'src/pipeline', 'src/plan', 'src/provider', 'src/reach', 'src/ready', 'src/refresh', 'src/remote',
+           'src/render', 'src/resource', 'src/seal', 'src/sim/core', 'src/spec', 'src/specs', 'src/state', 'src/transfer', 'src/workloads']
 
 
 def none(complaints):
@@ -42,6 +51,10 @@ def test_folders_include_only_what_the_table_allows():
 @pytest.mark.parametrize('folder', ONE_WAY)
 def test_files_of_a_folder_call_each_other_in_one_direction(folder):
     none(rules.one_way(FILES, folder))
+
+
+def test_who_only_reads_a_state_cannot_write_it():
+    none(rules.readers(FILES))
 
 
 def test_third_party_headers_have_one_door():
@@ -73,6 +86,58 @@ def test_what_people_read_is_plain_english():
 
 def test_the_core_has_no_word_of_a_cloud():
     none(rules.no_cloud(rules.tracked('.c', '.h', '.sh', '.service', '.md', '.schema.json', '-schema.json')))
+
+
+def module_files(module):
+    folder = os.path.join(rules.ROOT, 'providers', module)
+    texts = {}
+    for name in os.listdir(folder):
+        if name.endswith(('.c', '.json')):
+            with open(os.path.join(folder, name), encoding='utf-8') as file:
+                texts[name] = file.read()
+    return texts
+
+
+MODULES = sorted(name for name in os.listdir(os.path.join(rules.ROOT, 'providers'))
+                 if os.path.exists(os.path.join(rules.ROOT, 'providers', name, 'schema.json')))
+
+
+@pytest.mark.parametrize('module', MODULES)
+def test_modules_read_back_what_they_set(module):
+    files = module_files(module)
+    schema = json.loads(files['schema.json'])
+    none(rules.unread(module, schema, files))
+    for kind in schema['kinds'].values():  # and it can fail
+        kind['attributes']['hibernation'] = {'type': 'integer', 'force_new': True}
+    assert len(list(rules.unread(module, schema, files))) == len(schema['kinds'])
+
+
+def test_the_mask_of_instances_has_what_is_read_of_them():
+    files = module_files('gcp')
+    mask = FILES['providers/gcp/instance.h'].split('GCP_INSTANCE_FIELDS')[0]
+    read = set(re.findall(r'(?:mod_str|mod_int|json_object_get)\(record, "(\w+)"\)', files['instance_read.c']))
+    asked = set(re.findall(r'\w+', ' '.join(re.findall(r'"([^"]*)"', mask))))
+    assert len(read) > 10 and read - asked == {'zone'}, 'the zone of a list is that of its part'
+
+
+def folders_in(path):
+    here = os.path.join(rules.ROOT, path)
+    return [name for name in sorted(os.listdir(here)) if os.path.isdir(os.path.join(here, name)) and name[0] not in '._']
+
+
+def test_a_change_of_any_folder_runs_its_tests():
+    folders = [f'{top}/{name}/' for top in ('src', 'providers', 'cmd') for name in folders_in(top)]
+    folders += [f'providers/{name}/sim/' for name in folders_in('providers') if name != 'kubernetes' and 'sim' in folders_in(f'providers/{name}')]
+    none(rules.tested(touched.TABLE, folders, folders_in('tests/cli')))
+    assert touched.tests_of(['providers/gcp/lower.c']) == ['tests/cli/apply/test_story.py', 'tests/cli/gcp']
+    for path in [row for row, _ in touched.TABLE]:  # no row hides a later one
+        assert next(row for row, _ in touched.TABLE if path.startswith(row)) == path
+    for names in {word for _, words in touched.TABLE for word in words.split()}:
+        assert os.path.exists(os.path.join(rules.ROOT, 'tests/cli', names)), names
+
+
+def test_tests_do_not_wait_for_real_time():
+    none(rules.sleeps({path: text for path, text in rules.tracked('.py').items() if path.startswith('tests/') and 'tests/lint/' not in path}))
 
 
 def test_top_level_holds_only_what_the_user_fixed():
@@ -117,7 +182,9 @@ def test_scripts_pass_shellcheck():
 
 
 BAD = {
-    'layers': ({'src/diff/x.c': '#include "state/store.h"\n'}, lambda f: rules.layers(f, ROWS)),
+    'layers': ({'src/diff/x.c': '#include "state/read.h"\n'}, lambda f: rules.layers(f, ROWS)),
+    'readers': ({'src/reach/x.c': '#include "ready/x.h"\n', 'src/ready/x.h': '#include "state/write.h"\n'}, rules.readers),
+    'readers that open for writing': ({'src/render/x.c': 'int a = RG_STORE_WRITE;\n'}, rules.readers),
     'row too many': ({'src/diff/x.c': '#include "base/diag.h"\n'}, lambda f: rules.unused(f, {'diff': ({'base', 'plan'}, set())})),
     'provider': ({'providers/aws/x.c': '#include "base/json.h"\n'}, lambda f: rules.layers(f, ROWS)),
     'simulated cloud': ({'providers/aws/sim/x.c': '#include "aws/form.h"\n'}, lambda f: rules.layers(f, ROWS)),
@@ -150,6 +217,9 @@ BAD = {
     'a cloud in a schema': ({'schemas/cluster.schema.json': '"description": "a region of AWS"\n'}, rules.no_cloud),
     'a region': ({'src/fit/x.c': 'const char *zone = "us-east-1a";\n'}, rules.no_cloud),
     'a cloud in an allowed file': ({'cmd/raygpu/context.c': 'is_aws();\n'}, rules.no_cloud),
+    'a sleep': ({'tests/cli/x/test_y.py': 'time.sleep(1)\n'}, lambda files: rules.sleeps(files, 0)),
+    'a folder without tests': ({}, lambda _: rules.tested([('src/a/', 'spec')], ['src/a/', 'src/b/'], ['spec'])),
+    'tests that nothing runs': ({}, lambda _: rules.tested([('src/a/', 'spec')], ['src/a/'], ['spec', 'fit'])),
     'long file': ({'src/plan/x.c': '\n' * 700}, rules.limits),
 }
 

@@ -1,6 +1,7 @@
 /* Writes a state that has something in every table: the source of state_vN.db. Before a migration
  * is added, build it and keep what it writes (README.md beside this file). */
-#include "state/store.h"
+#include "state/read.h"
+#include "state/write.h"
 #include <stdio.h>
 
 static json_t *member_new(const char *address, json_t *attrs)
@@ -36,6 +37,7 @@ static bool write_journal(RgStore *store, const char *cluster, const char *run, 
 	int64_t id;
 	return rg_store_journal_open(store, cluster, &row, &id, diags) &&
 	       rg_store_journal_settle(store, cluster, id, outcomes, 3, diags) &&
+	       rg_store_leaving(store, cluster, &addresses[3], 1, true, diags) &&
 	       rg_store_removed(store, cluster, &addresses[3], 1, diags);
 }
 

@@ -24,14 +24,9 @@ class Tree:
         self.write(path, text.replace(place, new + place if before else place + new, -1 if every else 1))
 
 
-def attribute(tree):
-    """aws.instance gets `monitoring`: CloudWatch's figures each minute, on for every instance."""
+def attribute_in_requests(tree):
+    """`monitoring` in RunInstances, and in what DescribeInstances answers."""
     aws = 'providers/aws/'
-    tree.put(aws + 'schema.json', '        "http_tokens": {',
-             '        "monitoring": {"type": "boolean", "default": false, "force_new": true, '
-             '"description": "figures each minute"},\n', before=True)
-    tree.put(aws + 'lower.c', '\tmod_lower_disk(node, attributes);\n',
-             '\tjson_object_set_new(attributes, "monitoring", json_true());\n', before=True)
     tree.put(aws + 'instance_create.c', '\tjson_t *profile = aws_instance_profile_spec(attributes);\n',
              '\tif (json_is_true(json_object_get(attributes, "monitoring")))\n'
              '\t\tjson_object_set_new(params, "Monitoring", json_pack("{s:b}", "Enabled", 1));\n', before=True)
@@ -43,11 +38,86 @@ def attribute(tree):
              '\tconst char *monitoring = mod_str(json_object_get(record, "monitoring"), "state");\n'
              '\tif (*monitoring)\n\t\tjson_object_set_new(attributes, "monitoring",\n'
              '\t\t\tjson_boolean(is_one_of(monitoring, "enabled", "pending")));\n', before=True)
+
+
+def attribute(tree):
+    """aws.instance gets `monitoring`: CloudWatch's figures each minute, on for every instance."""
+    aws = 'providers/aws/'
+    tree.put(aws + 'schema.json', '        "http_tokens": {',
+             '        "monitoring": {"type": "boolean", "default": false, "force_new": true, '
+             '"description": "figures each minute"},\n', before=True)
+    tree.put(aws + 'lower.c', '\tmod_lower_disk(node, attributes);\n',
+             '\tjson_object_set_new(attributes, "monitoring", json_true());\n', before=True)
+    attribute_in_requests(tree)
     tree.put(aws + 'README.md', '| `http_tokens` | in place | `metadataOptions` |\n',
              '| `monitoring` | force new | `monitoring` |\n')
     calls = 'tests/unit/test_aws_create.c'
     tree.put(calls, "\"  'http_tokens': 'required', 'instance_state': 'running', ", "'monitoring': true, ")
     tree.put(calls, '\t\t{"MetadataOptions.HttpTokens", "required"},\n', '\t\t{"Monitoring.Enabled", "true"},\n')
+
+
+def pool_setting(tree):
+    """`provider: {monitoring: true}` of an EC2 pool: CloudWatch's figures each minute."""
+    aws = 'providers/aws/'
+    tree.put(aws + 'schema.json', '      "threads_per_core": {',
+             '      "monitoring": {"type": "boolean", "examples": [true], "description": "figures each minute"},\n', before=True)
+    tree.put(aws + 'schema.json', '        "http_tokens": {',
+             '        "monitoring": {"type": "boolean", "field": "provider.monitoring", "default": false, "force_new": true, '
+             '"description": "figures each minute"},\n', before=True)
+    tree.put(aws + 'lower.c', '\tset_threads(lowering, node, attributes);\n',
+             '\tif (json_is_true(json_object_get(json_object_get(node, "config"), "monitoring")))\n'
+             '\t\tjson_object_set_new(attributes, "monitoring", json_true());\n')
+    attribute_in_requests(tree)
+    tree.put(aws + 'README.md', '| `http_tokens` | in place | `metadataOptions` |\n',
+             '| `monitoring` | force new; `monitoring` of the pool | `monitoring` |\n')
+    before = 'node/node_config/Monitoring,,none,raygpu does not set it\n'
+    row = tree.read(aws + 'convert.csv')
+    assert before in row
+    tree.write(aws + 'convert.csv', row.replace(before, 'node/node_config/Monitoring,,lost,`provider: {monitoring: true}` of the pool\n'))
+    tree.write('tests/cli/aws/test_monitoring.py', '''"""monitoring of a pool."""
+from program import spec
+
+
+def test_a_pool_is_monitored(sim, home):
+    home.write('cluster.yaml', spec(pool_extra=', provider: {monitoring: true}'))
+    home.apply()
+    assert sorted(one['monitoring']['state'] for one in sim.live_instances()) == ['disabled', 'enabled']
+    assert 'No changes.' in home.run('plan', '--no-settle').out
+    home.write('cluster.yaml', spec())
+    changed = home.run('plan', '--no-settle').out
+    assert 'monitoring' in changed and 'forces replacement' in changed
+
+
+def test_convert_names_it(home):
+    home.write('ray.yaml', """cluster_name: research
+provider: {type: aws, region: us-east-1}
+available_node_types:
+  head: {node_config: {InstanceType: m5.large, Monitoring: {Enabled: true}}}
+head_node_type: head
+""")
+    said = home.run('convert', 'ray.yaml', code=None)
+    assert 'provider: {monitoring: true}' in ' '.join((said.out + said.err).split())
+''')
+
+
+def gcp_attribute(tree):
+    """gcp.instance gets `ip_forwarding`: every node may forward packets."""
+    gcp = 'providers/gcp/'
+    tree.put(gcp + 'schema.json', '        "host_maintenance": {',
+             '        "ip_forwarding": {"type": "boolean", "default": false, "force_new": true, '
+             '"description": "the node may forward packets"},\n', before=True)
+    tree.put(gcp + 'lower.c', '\tmod_lower_disk(node, attributes);\n',
+             '\tjson_object_set_new(attributes, "ip_forwarding", json_true());\n')
+    tree.put(gcp + 'instance_body.c', '\tconst char *reservation = mod_str(attributes, "reservation");\n',
+             '\tif (json_is_true(json_object_get(attributes, "ip_forwarding")))\n'
+             '\t\tjson_object_set_new(body, "canIpForward", json_true());\n', before=True)
+    tree.put(gcp + 'instance.h', '"serviceAccounts(email),', 'canIpForward,')
+    tree.put(gcp + 'instance_read.c', '\tgcp_lease_read(json_object_get(record, "labels"), seen->attributes);\n',
+             '\tjson_object_set_new(seen->attributes, "ip_forwarding",\n'
+             '\t\tjson_boolean(json_is_true(json_object_get(record, "canIpForward"))));\n')
+    tree.put(gcp + 'README.md', '`user_data` unreadable;', ' `ip_forwarding` force new;')
+    tree.put('tests/cli/gcp/test_gcp_story.py', "    assert len(nodes(gce, 'train')) == 2 and len(nodes(gce, 'serve')) == 3 and len(nodes(gce)) == 8\n",
+             "    assert all(one['canIpForward'] for one in nodes(gce))\n")
 
 
 def field(tree):
@@ -109,14 +179,14 @@ spec.yaml:1:10: error: a cluster cannot be called raygpu [spec.reserved-cluster]
 
 def command(tree):
     """`raygpu hello`: prints how many commands there are."""
-    tree.write('cmd/raygpu/hello.c', '''#include "command.h"
+    tree.write('cmd/raygpu/spec/hello.c', '''#include "command.h"
 
 int cmd_hello(Context *context, int argc, char **argv)
 {
 	int code = EXIT_FINE, count = 0;
 	if (!options_parse(context, NULL, &argc, &argv, 0, 0, &code))
 		return code;
-	while (commands_get()[count].name)
+	while (context->commands[count].name)
 		count++;
 	g_autofree char *text = g_strdup_printf("hello: %d commands\\n", count);
 	out_text(text);
@@ -127,7 +197,7 @@ int cmd_hello(Context *context, int argc, char **argv)
              before=True)
     tree.put('cmd/raygpu/main.c', '\t{"init", ', '\t{"hello", "", "say how many commands there are", NULL, cmd_hello},\n',
              before=True)
-    tree.put('cmd/raygpu/meson.build', "    'help.c',\n", "    'hello.c',\n", before=True)
+    tree.put('cmd/raygpu/meson.build', "    'spec/iam.c',\n", "    'spec/hello.c',\n", before=True)
     tree.put('README.md', '| `raygpu version` |', '| `raygpu hello` | says how many commands there are | |\n', before=True)
     tree.put('man/raygpu.1.scd', '*raygpu version*\n', '*raygpu hello*\n\tSays how many commands there are.\n\n', before=True)
     tree.write('tests/cli/command/test_hello.py', '''"""raygpu hello."""
@@ -145,10 +215,10 @@ def test_counts_the_commands():
 
 def format(tree):  # pylint: disable=redefined-builtin
     """`--format lines`: a line for each cluster."""
-    tree.put('src/render/report.h', '\tX(GITHUB, "github")', ' \\\n\tX(LINES, "lines")')
-    tree.put('src/render/report.h', 'char *rg_report_junit(const RgReports *reports);\n',
+    tree.put('src/render/report/report.h', '\tX(GITHUB, "github")', ' \\\n\tX(LINES, "lines")')
+    tree.put('src/render/report/report.h', 'char *rg_report_junit(const RgReports *reports);\n',
              '/* A line for each cluster. */\nchar *rg_report_lines(const RgReports *reports);\n')
-    tree.write('src/render/lines.c', '''#include "render/report.h"
+    tree.write('src/render/report/lines.c', '''#include "render/report/report.h"
 
 char *rg_report_lines(const RgReports *reports)
 {
@@ -159,8 +229,8 @@ char *rg_report_lines(const RgReports *reports)
 	return g_string_free(text, FALSE);
 }
 ''')
-    tree.put('src/render/meson.build', "    'log.c',\n", "    'lines.c',\n", before=True)
-    tree.put('cmd/raygpu/report.c', '\t\treturn rg_report_junit(reports);\n',
+    tree.put('src/render/meson.build', "    'report/markdown.c',\n", "    'report/lines.c',\n", before=True)
+    tree.put('cmd/raygpu/print/report.c', '\t\treturn rg_report_junit(reports);\n',
              '\tcase RG_REPORT_LINES:\n\t\treturn rg_report_lines(reports);\n')
     tree.put('man/raygpu.1.scd', '*--format* _text|json|markdown|junit|sarif|github', '|lines')
     tree.write('tests/cli/report/test_lines.py', '''"""plan --format lines."""
@@ -200,3 +270,28 @@ shared_module('recipe', 'recipe/recipe.c', 'recipe/cloud.c', name_prefix: '', li
   include_directories: [inc_abi, inc_recipe], dependencies: [glib_dep, jansson_dep],
   gnu_symbol_visibility: 'hidden', install: true, install_dir: provider_dir)
 """, before=True)
+    tree.put('tests/touched.py', "    ('providers/template/', 'module'),\n", "    ('providers/recipe/', 'module'),\n")
+
+
+def store(tree):
+    """`minio://`: another vendor's S3 under a name of its own."""
+    aws = 'providers/aws/schema.json'
+    tree.put(aws, '"stores": {', """"minio": {
+    "example": "minio://BUCKET/PREFIX?endpoint=https://minio.example.com",
+    "region": "us-east-1",
+    "parameters": {
+      "endpoint": "URL of the server",
+      "region": "region that requests are signed for"
+    }
+  }, """)
+    tree.put('tests/cli/state/document_stores.py', 'class GoogleBucket(Bucket):', '''class Minio(Bucket):
+    """MinIO, for which moto's server stands."""
+
+    def new(self):
+        return super().new().replace('s3:', 'minio:', 1)
+
+
+''', before=True)
+    tree.put('tests/cli/state/stores.py', 'import ROW_DAMAGES, Bucket, Documents, GoogleBucket', ', Minio')
+    tree.put('tests/cli/state/stores.py', "'s3': (Bucket, ()), ", "'minio': (Minio, ()), ")
+    tree.put('man/raygpu-state.5.scd', '*s3://* and *gs://* are buckets (OBJECTS)', ', *minio://* is one of MinIO')

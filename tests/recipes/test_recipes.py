@@ -19,12 +19,18 @@ TESTS = ('test_', 'corpus_', 'odd_', 'bench')  # targets that only tests need
 # name: (heading in HACKING.md, unit tests, whole-program tests)
 DONE = {
     'attribute': ('An AWS attribute', ['aws_create'], ['tests/cli/apply/test_story.py', 'tests/lint/test_documents.py']),
+    'gcp_attribute': ('A Compute Engine attribute', ['gcp_calls'], ['tests/cli/gcp/test_gcp_story.py', 'tests/lint/test_documents.py',
+                                                                    'tests/lint/test_lint.py']),
+    'pool_setting': ('A pool setting of a module', [], ['tests/cli/aws/test_monitoring.py', 'tests/lint/test_documents.py', 'tests/lint/test_lint.py']),
     'field': ('A field of the spec', ['spec_golden', 'fit'], ['tests/lint']),
     'code': ('A diagnostic code', ['spec_golden'], ['tests/lint']),
     'command': ('A command', [], ['tests/cli/command/test_hello.py', 'tests/cli/command/test_completion.py', 'tests/lint']),
     'format': ('A report format', [], ['tests/cli/report/test_lines.py', 'tests/lint',
                                        'tests/quickstart/test_quickstart.py::test_man_page_and_help_tell_the_same_formats']),
     'provider': ('A provider', [], ['tests/lint']),
+    'store': ('A store', [], [f'tests/cli/state/test_every_store.py::{name}[minio]' for name in (
+        'test_two_machines_share_it', 'test_the_lock_names_its_holder_and_ends_with_it', 'test_readers_see_whole_transactions',
+        'test_a_lost_answer_after_the_commit')] + ['tests/lint']),
 }
 
 
@@ -117,30 +123,61 @@ def places(heading):
 def as_told(path):
     path = re.sub(r'providers/recipe/.*', 'providers/NAME/', path)
     path = re.sub(r'golden/spec/[a-z0-9-]+\.', 'golden/spec/NAME.', path)
-    return re.sub(r'\b(test_)?(hello|lines)(?=\.)', r'\1NAME', path)
+    return re.sub(r'\b(test_)?(hello|lines|monitoring)(?=\.)', r'\1NAME', path)
 
 
-@pytest.mark.parametrize('name', DONE)
-def test_recipe(name, tree):
-    heading, units, programs = DONE[name]
+def carry_out(name, tree):
+    """The files that it changed."""
     getattr(recipes, name)(tree)
     git(tree, 'add', '-A')
     changed = git(tree, 'diff', '--cached', '--name-only', 'HEAD').split()
     run('clang-format', '-i', *(path for path in changed if path.endswith(('.c', '.h'))), cwd=tree.folder)
     git(tree, 'add', '-A')
-    touched = {as_told(path) for path in changed}
-    always, sometimes = places(heading)
-    assert always <= touched <= always | sometimes
-    git(tree, 'commit', '-qm', name)
+    return changed
+
+
+def check(name, tree):
+    """It builds and passes its tests."""
+    _, units, programs = DONE[name]
     build(tree)
     if units:
         run('meson', 'test', '-C', 'build', *units, cwd=tree.folder)
-    run(sys.executable, '-m', 'pytest', '-q', '-p', 'no:cacheprovider', *programs, cwd=tree.folder,
+    run(sys.executable, '-m', 'pytest', '-qx', '-p', 'no:cacheprovider', *programs, cwd=tree.folder,
         RAYGPU_BUILD=tree.folder + '/build')
     if name == 'provider':
         told = run('build/cmd/raygpu/raygpu', 'providers', 'check', tree.folder + '/build/providers/recipe.so',
                    cwd=tree.folder)
         assert ' 0 failed' in told
+
+
+@pytest.mark.parametrize('name', DONE)
+def test_recipe(name, tree):
+    touched = {as_told(path) for path in carry_out(name, tree)}
+    always, sometimes = places(DONE[name][0])
+    assert always <= touched <= always | sometimes
+    git(tree, 'commit', '-qm', name)
+    check(name, tree)
+
+
+@pytest.mark.skipif(not os.environ.get('RAYGPU_LONG'), reason='minutes: with --long')
+@pytest.mark.parametrize('name', ['attribute', 'gcp_attribute', 'pool_setting'])
+def test_a_place_that_is_forgotten_is_noticed(name, tree):
+    """The compiler, lint or a test of the recipe fails without any one of the changes."""
+    changed = carry_out(name, tree)
+    git(tree, 'commit', '-qm', name)
+    check(name, tree)
+    missed = []
+    for path in changed:
+        if '/test_' in path:
+            continue
+        git(tree, 'checkout', '-q', 'HEAD~1', '--', path)
+        try:
+            check(name, tree)
+            missed.append(path)
+        except AssertionError:
+            pass
+        git(tree, 'checkout', '-q', 'HEAD', '--', path)
+    assert not missed
 
 
 def test_every_place_that_a_recipe_names_is_there():

@@ -6,6 +6,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 #include "refresh/refresh.h"
+#include "state/write.h"
 
 static void free_resource(void *resource)
 {

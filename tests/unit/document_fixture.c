@@ -96,6 +96,8 @@ static void change_random(Fixture *f, GRand *rand, const char *address)
 	json_auto_t *pools = json_pack("[s]", g_rand_boolean(rand) ? "train" : "serve");
 	json_auto_t *bad = json_pack("[{s:s, s:s, s:s, s:s}]", "gpu", "GPU-a", "id", address,
 		"address", address, "reason", "Xid 79");
+	g_autoptr(RgSnapshot) before = rg_store_load(f->store, CLUSTER, f->diags);
+	const RgResource *record = rg_resource_set_find(before->recorded, address);
 	switch (g_rand_int_range(rand, 0, 7)) {
 	case 0:
 		rg_store_record(f->store, CLUSTER, address, attrs, NULL, pin, f->diags);
@@ -104,16 +106,17 @@ static void change_random(Fixture *f, GRand *rand, const char *address)
 		rg_store_leaving(f->store, CLUSTER, &address, 1, true, f->diags);
 		break;
 	case 2:
-		rg_store_updating(f->store, CLUSTER, &address, 1, true, f->diags);
+		rg_store_updating(f->store, CLUSTER, &address, 1, 2, f->diags);
 		break;
 	case 3:
-		rg_store_removed(f->store, CLUSTER, &address, 1, f->diags);
+		remove_records(f, &address, 1);
 		break;
 	case 4:
 		rg_store_hardware_failed(f->store, CLUSTER, bad, f->diags);
 		break;
 	case 5:
-		rg_store_gone(f->store, CLUSTER, &address, 1, f->diags);
+		rg_store_gone(f->store, CLUSTER, &(RgGone){address, record ? record->id : NULL}, 1,
+			f->diags);
 		break;
 	default:
 		rg_store_protect(f->store, CLUSTER, pools, f->diags);

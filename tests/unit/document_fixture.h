@@ -1,7 +1,7 @@
 /* Shared by the tests of the state's document: typical states, and a push as in the command. One
  * thread. */
 #pragma once
-#include "state/document.h"
+#include "transfer/document.h"
 #include "state_fixture.h"
 
 /* The file that is pushed to, in addition to the fixture's own. */

@@ -41,11 +41,15 @@ void fit_run_clear(FitRun *o)
 	json_decref(o->pins);
 	json_decref(o->facts);
 	json_decref(o->fitted);
+	json_decref(o->lacking);
 }
 
 FitRun fit_run(const char *spec, const char *facts, const char *pins)
 {
-	FitRun o = {.diags = rg_diags_new(), .facts = json_of(facts), .pins = json_of(pins)};
+	FitRun o = {.diags = rg_diags_new(),
+		.facts = json_of(facts),
+		.pins = json_of(pins),
+		.lacking = json_object()};
 	o.cluster = rg_spec_load("c.yaml", spec, strlen(spec), o.diags);
 	for (size_t i = 0; i < rg_diags_count(o.diags); i++)
 		g_test_message("%s", rg_diags_get(o.diags, i)->summary);
@@ -54,7 +58,7 @@ FitRun fit_run(const char *spec, const char *facts, const char *pins)
 	if (!o.shapes)
 		return o;
 	o.request = rg_fit_request(o.shapes);
-	o.fitted = rg_fit(o.cluster, o.shapes, o.facts, o.pins, NULL, o.diags);
+	o.fitted = rg_fit(o.cluster, o.shapes, o.facts, o.pins, NULL, o.lacking, o.diags);
 	return o;
 }
 

@@ -39,7 +39,7 @@ typedef struct {
 	RgDiags *diags;
 	RgCluster *cluster;
 	RgShapes *shapes;
-	json_t *pins, *facts, *fitted;
+	json_t *pins, *facts, *fitted, *lacking;
 	const json_t *request;
 } FitRun;
 

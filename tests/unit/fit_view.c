@@ -94,7 +94,7 @@ static json_t *run(char **args, RgDiags *diags)
 	g_autoptr(RgShapes) shapes = rg_fit_shapes(cluster, catalog, pins, diags);
 	if (!shapes)
 		return NULL;
-	json_auto_t *fitted = rg_fit(cluster, shapes, facts, pins, lineage, diags);
+	json_auto_t *fitted = rg_fit(cluster, shapes, facts, pins, lineage, NULL, diags);
 	if (!fitted || !render(args, cluster, fitted, diags))
 		return NULL;
 	json_t *texts = json_array();

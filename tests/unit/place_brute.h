@@ -1,5 +1,5 @@
 #pragma once
-#include "fit/place.h"
+#include "pack/place.h"
 
 #define BRUTE_NODES 16 /* at most */
 #define BRUTE_GPUS 3   /* of a node, at most */

@@ -15,7 +15,7 @@ void world_init(World *world, const char *script)
 	memset(world, 0, sizeof(*world));
 	world->scripted = scripted_open(script, true);
 	world->recorded = rg_resource_set_new();
-	world->tombstones = g_hash_table_new(g_str_hash, g_str_equal);
+	world->tombstones = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, g_free);
 	world->input = (RgRefreshInput){
 		.cluster = "c",
 		.lineage = "0123456789abcdef0123456789abcdef",
@@ -24,6 +24,12 @@ void world_init(World *world, const char *script)
 		.now_s = NOW,
 		.settle_ms = 5000,
 	};
+}
+
+void world_bury(World *world, const char *id, int64_t removed_s)
+{
+	g_hash_table_insert(
+		world->tombstones, g_strdup(id), g_memdup2(&removed_s, sizeof(removed_s)));
 }
 
 RgResource *world_record(

@@ -26,6 +26,8 @@ typedef struct {
 void world_clear(World *world);
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(World, world_clear)
 void world_init(World *world, const char *script);
+/* It was removed then. */
+void world_bury(World *world, const char *id, int64_t removed_s);
 /* A record of scripted.node.p[index]; attrs with ' for ". */
 RgResource *world_record(
 	World *world, int64_t index, const char *id, int64_t created_s, const char *attrs);

@@ -91,16 +91,41 @@ void fixture_open(Fixture *f)
 	g_assert_true(ok);
 }
 
+/* As others see it; NULL: none. g_free. */
+static char *recorded_id(const Fixture *f, const char *address)
+{
+	sqlite3 *db = NULL;
+	sqlite3_stmt *statement = NULL;
+	char *id = NULL;
+	g_assert_cmpint(sqlite3_open_v2(f->path, &db, SQLITE_OPEN_READONLY, NULL), ==, SQLITE_OK);
+	g_assert_cmpint(sqlite3_prepare_v2(db, "SELECT cloud_id FROM resources WHERE address = ?1",
+				-1, &statement, NULL),
+		==, SQLITE_OK);
+	sqlite3_bind_text(statement, 1, address, -1, SQLITE_STATIC);
+	if (sqlite3_step(statement) == SQLITE_ROW)
+		id = g_strdup((const char *)sqlite3_column_text(statement, 0));
+	sqlite3_finalize(statement);
+	sqlite3_close(db);
+	return id;
+}
+
 json_t *member_new(Fixture *f, const char *address, json_t *attrs)
 {
 	int64_t generation, attempt;
+	g_autofree char *gone = recorded_id(f, address);
 	g_assert_true(
 		rg_store_identity(f->store, CLUSTER, address, &generation, &attempt, f->diags));
-	return json_pack("{s:s, s:n, s:I, s:I, s:O, s:{s:s, s:i}, s:[s], s:s, s:s}", "address",
-		address, "index", "attempt", (json_int_t)attempt, "generation",
-		(json_int_t)generation, "attrs", attrs, "pin", "instance_type", "p4d.24xlarge",
-		"price_microusd_hour", 32772600, "depends_on", "aws.security_group.cluster",
-		"group", "train", "origin", "/pools/train");
+	return json_pack("{s:s, s:n, s:I, s:I, s:O, s:s*, s:{s:s, s:i}, s:[s], s:s, s:s}",
+		"address", address, "index", "attempt", (json_int_t)attempt, "generation",
+		(json_int_t)generation, "attrs", attrs, "gone", gone, "pin", "instance_type",
+		"p4d.24xlarge", "price_microusd_hour", 32772600, "depends_on",
+		"aws.security_group.cluster", "group", "train", "origin", "/pools/train");
+}
+
+bool remove_records(Fixture *f, const char *const *addresses, size_t n)
+{
+	return rg_store_leaving(f->store, CLUSTER, addresses, n, true, f->diags) &&
+	       rg_store_removed(f->store, CLUSTER, addresses, n, f->diags);
 }
 
 int64_t open_batch(Fixture *f, int64_t from, int64_t n)

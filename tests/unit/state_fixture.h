@@ -1,7 +1,8 @@
 /* Shared by the tests of src/state: a folder per test, a store with its lock, and short forms of
  * the calls. One thread. */
 #pragma once
-#include "state/store.h"
+#include "state/move.h"
+#include "state/write.h"
 
 typedef struct {
 	char *folder, *path;
@@ -25,7 +26,10 @@ void diags_reset(Fixture *f);
 
 /* An open row for train[from..from+n-1], all with the same attributes. */
 int64_t open_batch(Fixture *f, int64_t from, int64_t n);
+/* What is recorded at the address is gone. */
 json_t *member_new(Fixture *f, const char *address, json_t *attrs);
+/* Their removal began and ended. */
+bool remove_records(Fixture *f, const char *const *addresses, size_t n);
 /* Settles one as created with id and outputs {"private_ip": ...}. */
 bool settle_created(Fixture *f, int64_t row, const char *address, const char *id);
 bool settle_failed(Fixture *f, int64_t row, const char *address);

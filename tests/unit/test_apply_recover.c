@@ -182,6 +182,25 @@ static void test_of_a_very_old_row_absence_is_believed_at_once(Apply *f, gconstp
 	check_sound(f, 2);
 }
 
+/* Not even of a row so old that absence would count. */
+static void test_what_cannot_be_read_is_not_made_again(Apply *f, gconstpointer unused)
+{
+	begin(f, 2,
+		"{'create':[{'lose':true}],"
+		"'find':[{'silent':true},{'silent':true,'anonymous':true}]}");
+	run_sql(f, OLD_SQL "10000");
+	for (int i = 0; i < 2; i++) {
+		g_assert_false(apply_once(f));
+		g_assert_cmpuint(open_rows(f), ==, 1);
+		g_assert_nonnull(
+			strstr(the_error(f, "apply.blocked")->detail, "cannot be read: no route"));
+		g_assert_cmpuint(made(f), ==, 2);
+	}
+	g_assert_true(apply_once(f));
+	g_assert_cmpuint(logged(f, "create"), ==, 1);
+	check_sound(f, 2);
+}
+
 static void test_a_module_without_find_lists(Apply *f, gconstpointer unused)
 {
 	g_setenv("CLOUD_WITHOUT_FIND", "1", TRUE);
@@ -359,6 +378,7 @@ int main(int argc, char **argv)
 	APPLY_TEST("recover/doubtful", test_a_doubtful_replay_blocks_dependents_only);
 	APPLY_TEST("recover/old-token", test_an_old_token_is_never_sent_again);
 	APPLY_TEST("recover/very-old-row", test_of_a_very_old_row_absence_is_believed_at_once);
+	APPLY_TEST("recover/unreadable", test_what_cannot_be_read_is_not_made_again);
 	APPLY_TEST("recover/without-find", test_a_module_without_find_lists);
 	APPLY_TEST("recover/left-out", test_what_is_left_out_is_not_sent_again);
 	APPLY_TEST("recover/half-made", test_half_made_is_completed_by_the_replay);

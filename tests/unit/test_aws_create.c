@@ -38,7 +38,7 @@ static void test_run_form(AwsFixture *f, gconstpointer data)
 		{"BlockDeviceMapping.1.Ebs.Encrypted", "true"},
 		{"BlockDeviceMapping.1.Ebs.VolumeSize", "100"},
 		{"MetadataOptions.HttpTokens", "required"},
-		{"MetadataOptions.HttpPutResponseHopLimit", "2"},
+		{"MetadataOptions.HttpPutResponseHopLimit", "1"},
 		{"NetworkInterface.1.DeviceIndex", "0"},
 		{"NetworkInterface.1.SubnetId", "subnet-1"},
 		{"NetworkInterface.1.SecurityGroupId.1", "sg-1"},

@@ -149,12 +149,10 @@ static void test_bad_lists(AwsFixture *f, gconstpointer data)
 	expect_no_list(f, RGP_CLASS_DENIED, "1000 s (16.7 minutes) ahead of that of EC2");
 	f->call->skew_s = 0;
 	aws_server_say_error(f->server, 400, "RequestExpired", "Request has expired.");
-	expect_no_list(
-		f, RGP_CLASS_DENIED, "the temporary credentials (session token) have expired");
+	expect_no_list(f, RGP_CLASS_DENIED, "if the credentials are temporary they have expired");
 	f->call->skew_s = -30;
 	aws_server_say_error(f->server, 400, "RequestExpired", "Request has expired.");
-	expect_no_list(
-		f, RGP_CLASS_DENIED, "the temporary credentials (session token) have expired");
+	expect_no_list(f, RGP_CLASS_DENIED, "if the credentials are temporary they have expired");
 	f->call->skew_s = 2;
 	aws_server_say_error(f->server, 401, "AuthFailure", "can't validate");
 	expect_no_list(f, RGP_CLASS_DENIED, "check the access key");

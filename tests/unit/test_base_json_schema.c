@@ -140,6 +140,19 @@ static void schemas_outside_the_subset_are_refused(void)
 	assert_findings(ours, "{\"self\":{\"self\":{}}}", "");
 }
 
+/* As rg_json_schema_embedded supposes. */
+static void embedded_schemas_compile(void)
+{
+	extern const struct rg_embedded rg_schemas[];
+	for (const struct rg_embedded *file = rg_schemas; file->name; file++) {
+		json_auto_t *root = parse(file->data);
+		g_autoptr(RgDiags) diags = rg_diags_new();
+		g_autoptr(RgJsonSchema) schema = rg_json_schema_compile(root, diags);
+		if (!schema)
+			g_error("%s: %s", file->name, rg_diags_get(diags, 0)->summary);
+	}
+}
+
 /* A list nested `depth` deep, made without a parser's limit. */
 static json_t *nest(size_t depth)
 {
@@ -150,6 +163,22 @@ static json_t *nest(size_t depth)
 		value = outer;
 	}
 	return value;
+}
+
+/* As in a pool_config that takes its values from the module's other settings. */
+static void one_value_may_stand_in_two_places(void)
+{
+	g_autoptr(RgDiags) diags = rg_diags_new();
+	json_auto_t *json = parse("{\"$defs\":{\"n\":{\"type\":\"integer\"}},\"properties\":"
+				  "{\"a\":{\"$ref\":\"#/$defs/n\"}}}");
+	json_t *properties = json_object_get(json, "properties");
+	for (char name[] = "b"; *name <= 'z'; ++*name)
+		json_object_set(properties, name, json_object_get(properties, "a"));
+	g_autoptr(RgJsonSchema) schema = rg_json_schema_compile(json, diags);
+	g_assert_nonnull(schema);
+	json_auto_t *good = parse("{\"a\":1,\"z\":2}"), *bad = parse("{\"a\":1,\"z\":\"x\"}");
+	g_assert_true(rg_json_schema_check(schema, good, NULL, NULL));
+	g_assert_false(rg_json_schema_check(schema, bad, NULL, NULL));
 }
 
 static void deep_values_and_schemas_end(void)
@@ -190,6 +219,9 @@ int main(int argc, char **argv)
 	g_test_add_func("/schema/numbers compare exactly", numbers_compare_exactly);
 	g_test_add_func("/schema/schemas outside the subset are refused",
 		schemas_outside_the_subset_are_refused);
+	g_test_add_func("/schema/embedded schemas compile", embedded_schemas_compile);
+	g_test_add_func(
+		"/schema/one value may stand in two places", one_value_may_stand_in_two_places);
 	g_test_add_func("/schema/deep values and schemas end", deep_values_and_schemas_end);
 	g_test_add_func("/schema/large lists stay quick", large_lists_stay_quick);
 	return g_test_run();

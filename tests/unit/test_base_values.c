@@ -44,6 +44,22 @@ static void bad_json_is_located(void)
 	g_assert_cmpstr(json_string_value(text), ==, "bare");
 }
 
+static void whole_numbers_become_integers(void)
+{
+	static const char written[] =
+		"{\"a\": [2.0, {\"b\": -0.0}, 2.5], \"c\": 1e300, \"d\": \"3.0\", "
+		"\"e\": 9007199254740992.0, \"f\": 7}";
+	g_autoptr(RgDiags) diags = rg_diags_new();
+	json_auto_t *value = parse(written, diags), *same = json_deep_copy(value);
+	json_auto_t *integers = rg_json_with_integers(value);
+	g_autofree char *text = rg_json_canonical(integers);
+	g_assert_cmpstr(text, ==,
+		"{\"a\":[2,{\"b\":0},2.5],\"c\":1.0000000000000001e300,\"d\":\"3.0\","
+		"\"e\":9007199254740992,\"f\":7}");
+	g_assert_true(json_equal(value, same));
+	g_assert_null(rg_json_with_integers(NULL));
+}
+
 static void deep_json_is_refused(void)
 {
 	g_autoptr(RgDiags) diags = rg_diags_new();
@@ -206,6 +222,7 @@ int main(int argc, char **argv)
 	g_test_init(&argc, &argv, NULL);
 	g_test_add_func("/json/equal values give equal bytes", equal_values_give_equal_bytes);
 	g_test_add_func("/json/bad text is located", bad_json_is_located);
+	g_test_add_func("/json/whole numbers become integers", whole_numbers_become_integers);
 	g_test_add_func("/json/deep text is refused", deep_json_is_refused);
 	g_test_add_func("/json/members of another type give the default",
 		members_of_another_type_give_the_default);

@@ -20,11 +20,11 @@ static const char *file_text(void *data, const char *name, size_t *len)
 	if (!g_hash_table_contains(files, name)) {
 		g_autofree char *path = g_build_filename(DATA_DIR, name, NULL);
 		char *text = NULL;
-		g_assert_true(g_file_get_contents(path, &text, NULL, NULL));
+		g_file_get_contents(path, &text, NULL, NULL); /* some are optional */
 		g_hash_table_insert(files, g_strdup(name), text);
 	}
 	const char *text = g_hash_table_lookup(files, name);
-	*len = strlen(text);
+	*len = text ? strlen(text) : 0;
 	return text;
 }
 
@@ -271,7 +271,9 @@ static void test_says_what_exists(void)
 	g_assert_cmpstr(diag->hint, ==, "`raygpu offers V100` lists where else it is offered");
 	g_assert_null(rg_catalog_offer(catalog, "us-east-1", "V100", 8, at, diags));
 	g_assert_cmpstr(rg_diags_get(diags, 6)->hint, ==, "`V100-32GB:8` is offered there");
-	g_assert_cmpuint(rg_diags_count(diags), ==, 7);
+	g_assert_null(rg_catalog_get_type(catalog, "c7x.large", at, diags)); /* not c7g: arm64 */
+	g_assert_cmpstr(rg_diags_get(diags, 7)->hint, ==, "did you mean `c7i.large`?");
+	g_assert_cmpuint(rg_diags_count(diags), ==, 8);
 }
 
 #define TYPES_HEAD                                                                                 \
@@ -335,6 +337,56 @@ static void test_without_a_table_nodes_are_shapes(void)
 	g_assert_true(rg_catalog_has_region(catalog, "anywhere"));
 }
 
+#define CUSTOM_HEAD                                                                                \
+	"instance_type,family,arch,vcpus,least_gib_per_vcpu,most_gib_per_vcpu,most_gib,step_mib\n"
+#define CUSTOM_ALIAS_HEAD                                                                          \
+	"instance_type,family,arch,vcpus,least_gib_per_vcpu,most_gib_per_vcpu,most_gib,step_mib,"  \
+	"same_as\n"
+#define ATTACHED_HEAD "accelerator,gpu_model,families,gpus,most_vcpus,most_gib\n"
+
+/* Their names give their size; lists and choices do not have them. */
+static void test_types_that_are_not_listed(void)
+{
+	static const Override files[] = {
+		{"instance_types.csv", TYPES_HEAD "m.small,m,x86_64,2,8,,0,,,yes\n"
+						  "m.big,m,x86_64,8,32,,0,,,yes\n"
+						  "m.big+acc:1,m,x86_64,8,32,T4,1,1,16,yes\n"},
+		{"prices.csv", PRICES_HEAD "r1,m.small,on_demand,0.5,list,2026,x\n"
+					   "r1,m.big,on_demand,2,list,2026,x\n"
+					   "r1,m.big+acc:1,on_demand,2.25,list,2026,x\n"},
+		{"custom_types.csv", CUSTOM_HEAD "m-VCPUS-MIB,m,x86_64,1 2-8/2,0.5,4,24,256\n"
+						 "m.odd-VCPUS,m,x86_64,3,1.5,1.5,,\n"},
+		{"attached_gpus.csv", ATTACHED_HEAD "acc,T4,m,1,8,24\n"}, {"refusals.csv", NULL},
+		{"retired.csv", NULL}, {"regions.csv", "region,offers_known\nr1,yes\n"},
+		{NULL, NULL}};
+	g_autoptr(RgDiags) diags = rg_diags_new();
+	g_autoptr(RgCatalog) catalog =
+		rg_catalog_open("aws", file_text, (void *)(uintptr_t)files, diags);
+	g_assert_nonnull(catalog);
+	const RgInstanceType *type = rg_catalog_find_type(catalog, "m-4-8448");
+	g_assert_nonnull(type);
+	g_assert_cmpuint(type->vcpus, ==, 4);
+	g_assert_cmpfloat(type->memory_gib, ==, 8.25);
+	g_assert_true(type == rg_catalog_find_type(catalog, "m-4-8448"));
+	g_assert_cmpint(rg_catalog_offer_state(catalog, type, "r1"), ==, RG_OFFER_UNSEEN);
+	g_assert_cmpfloat(rg_catalog_find_type(catalog, "m.odd-3")->memory_gib, ==, 4.5);
+	type = rg_catalog_find_type(catalog, "m.small+acc:1");
+	g_assert_nonnull(type);
+	g_assert_cmpstr(type->gpu->name, ==, "T4");
+	g_assert_cmpint(rg_catalog_find_price(type, "r1")->microusd_hour, ==, 750000);
+	g_assert_cmpstr(rg_catalog_find_price(type, "r1")->quality, ==, "derived");
+	g_assert_cmpint(type->lowest_microusd_hour, ==, 750000);
+	g_assert_nonnull(rg_catalog_find_type(catalog, "m-8-24576+acc:1"));
+	static const char *const wrong[] = {"m-3-3072", "m-4-8449", "m-4-1792", "m-2-8448",
+		"m-8-24832", "m-04-8448", "m-4-8448-", "m.odd-4", "m.small+acc:2", "m.small+acc",
+		"m.small+other:1", "m.big+acc:1+acc:1", "nope+acc:1", "+acc:1", ""};
+	for (size_t i = 0; i < G_N_ELEMENTS(wrong); i++)
+		g_assert_null(rg_catalog_find_type(catalog, wrong[i]));
+	g_assert_cmpuint(rg_catalog_get_types(catalog)->len, ==, 3);
+	g_assert_cmpstr(rg_catalog_offer(catalog, "r1", "T4", 1, (RgSource){0}, diags)->name, ==,
+		"m.big+acc:1");
+}
+
 /* Must not be mistaken for a provider without any: its prices name types. */
 static void test_a_lost_table_is_noticed(void)
 {
@@ -387,6 +439,17 @@ static void test_broken_data_is_refused(void)
 			4},
 		{"regions.csv", "region,offers_known\nr,yes\nr,no\n", 3},
 		{"regions.csv", "region,offers_known\nr,1\n", 2},
+		{"custom_types.csv", CUSTOM_HEAD "x-MIB,x,x86_64,1,1,8,,256\n", 2},
+		{"custom_types.csv", CUSTOM_HEAD "x-VCPUS,x,x86_64,2-,1,8,,\n", 2},
+		{"custom_types.csv", CUSTOM_HEAD "x-VCPUS-MIB,x,x86_64,2,1,,,256\n", 2},
+		{"custom_types.csv",
+			CUSTOM_ALIAS_HEAD "x-VCPUS-MIB,x,x86_64,2,1,8,,256,\n"
+					  "y-VCPUS-MIB,x,x86_64,2,1,8,,256,z-VCPUS-MIB\n",
+			3},
+		{"custom_types.csv",
+			CUSTOM_ALIAS_HEAD "x-VCPUS-MIB,x,x86_64,2,1,8,,256,x-VCPUS-MIB\n", 2},
+		{"attached_gpus.csv", ATTACHED_HEAD "acc,T9,m,1,4,16\n", 2},
+		{"attached_gpus.csv", ATTACHED_HEAD "acc,T4,m,one,4,16\n", 2},
 		{"refusals.csv", "instance_type,wish\nt3.large,placement\nnope,placement\n", 3},
 		{"refusals.csv", "instance_type,wish\nt3.large,colour\n", 2},
 		{"retired.csv", RETIRED_HEAD "m5.large,,2025-10-31,,\n", 2},
@@ -408,6 +471,85 @@ static void test_broken_data_is_refused(void)
 	}
 }
 
+/* The model is that of the name, of Ray's name or of the cloud's whose memory is nearest. */
+static void test_described_types(void)
+{
+	static const struct {
+		const char *gpu, *model, *code;
+	} rows[] = {
+		{"{'vendor':'NVIDIA','name':'A100','count':8,'memory_mib':81920}", "A100-80GB",
+			NULL},
+		{"{'vendor':'NVIDIA','name':'A100','count':8,'memory_mib':40960}", "A100-40GB",
+			NULL},
+		{"{'vendor':'NVIDIA','name':'T4','count':1,'memory_mib':16384}", "T4", NULL},
+		{"{'vendor':'NVIDIA','name':'nvidia-b200','count':8}", "B200-180GB", NULL},
+		{"{'vendor':'NVIDIA','name':'L4','count':1,'memory_mib':5722,'fraction':0.25}",
+			"L4", NULL},
+		{"{'vendor':'NVIDIA','name':'A100','count':8,'memory_mib':163840}", NULL,
+			"catalog.unknown-accelerator"},
+		{"{'vendor':'NVIDIA','name':'R100','count':8}", NULL,
+			"catalog.unknown-accelerator"},
+		{"{'vendor':'AMD','name':'T4','count':8}", NULL, "catalog.unsupported-accelerator"},
+		{"{'vendor':'NVIDIA','name':'T4','count':8},{'vendor':'AWS','name':'X','count':1}",
+			NULL, "catalog.unsupported-accelerator"},
+	};
+	g_autoptr(RgDiags) diags = rg_diags_new();
+	const RgCatalogSource source = {.provider = "aws", .text = file_text, .asks_types = true};
+	g_autoptr(RgCatalog) catalog = rg_catalog_open_from(&source, diags);
+	g_assert_nonnull(catalog);
+	const guint listed = rg_catalog_get_types(catalog)->len;
+	for (size_t i = 0; i < G_N_ELEMENTS(rows); i++) {
+		g_autofree char *name = g_strdup_printf("p9.%zu", i);
+		g_autofree char *text =
+			g_strdup_printf("{'%s':{'vcpus':96,'memory_mib':1024,'arch':"
+					"'x86_64','gpus':[%s]}}",
+				name, rows[i].gpu);
+		g_autofree char *json = g_strdelimit(g_strdup(text), "'", '"');
+		json_t *types = json_loads(json, 0, NULL);
+		g_assert_true(rg_catalog_may_ask(catalog, name));
+		rg_catalog_describe(catalog, types);
+		json_decref(types);
+		g_autoptr(RgDiags) said = rg_diags_new();
+		const RgInstanceType *type =
+			rg_catalog_get_type(catalog, name, (RgSource){0}, said);
+		g_assert_cmpstr(type ? type->gpu->name : NULL, ==, rows[i].model);
+		g_assert_cmpstr(type ? NULL : rg_diags_get(said, 0)->code, ==, rows[i].code);
+		g_assert_true(!type || (type->described && type->memory_gib == 1));
+	}
+	g_assert_cmpfloat(rg_catalog_find_type(catalog, "p9.4")->gpu_fraction, ==, 0.25);
+	/* from a state that someone edited */
+	json_t *odd = json_pack("{s:{s:i, s:s, s:[i], s:i}, s:i}", "p9.odd", "vcpus", -1,
+		"memory_mib", "much", "markets", 1, "gpus", 3, "p9.none", 1);
+	rg_catalog_describe(catalog, odd);
+	json_decref(odd);
+	g_assert_cmpuint(rg_catalog_find_type(catalog, "p9.odd")->vcpus, ==, 0);
+	g_assert_cmpuint(rg_catalog_get_types(catalog)->len, ==, listed);
+}
+
+/* Only names that no table knows are worth a question. */
+static void test_what_may_be_asked(void)
+{
+	g_autoptr(RgDiags) diags = rg_diags_new();
+	const RgCatalogSource source = {.provider = "aws", .text = file_text, .asks_types = true};
+	g_autoptr(RgCatalog) catalog = rg_catalog_open_from(&source, diags);
+	g_autoptr(RgCatalog) silent = open_aws();
+	json_t *types = json_pack("{s:{s:i, s:i, s:s}, s:n}", "p4d.24xlarge", "vcpus", 1,
+		"memory_mib", 1, "arch", "x86_64", "p9.none");
+	g_assert_true(rg_catalog_may_ask(catalog, "p9.none"));
+	g_assert_false(rg_catalog_may_ask(catalog, "p4d.24xlarge"));
+	g_assert_false(rg_catalog_may_ask(catalog, "p3.2xlarge")); /* no longer sold */
+	g_assert_false(rg_catalog_may_ask(catalog, "p9.none+t4:1"));
+	g_assert_false(rg_catalog_may_ask(silent, "p9.none"));
+	rg_catalog_describe(catalog, types);
+	json_decref(types);
+	g_assert_cmpuint(rg_catalog_find_type(catalog, "p4d.24xlarge")->vcpus, ==, 96);
+	g_assert_null(rg_catalog_get_type(catalog, "p9.none", (RgSource){0}, diags));
+	g_assert_cmpstr(rg_diags_get(diags, 0)->summary, ==,
+		"\"p9.none\" is not in the catalog of aws instance types, and the region has none "
+		"of "
+		"this name");
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
@@ -423,6 +565,9 @@ int main(int argc, char **argv)
 	g_test_add_func(
 		"/catalog/without_a_table_nodes_are_shapes", test_without_a_table_nodes_are_shapes);
 	g_test_add_func("/catalog/a_lost_table_is_noticed", test_a_lost_table_is_noticed);
+	g_test_add_func("/catalog/types_that_are_not_listed", test_types_that_are_not_listed);
+	g_test_add_func("/catalog/described_types", test_described_types);
+	g_test_add_func("/catalog/what_may_be_asked", test_what_may_be_asked);
 	g_test_add_func("/catalog/broken_data_is_refused", test_broken_data_is_refused);
 	return g_test_run();
 }

@@ -146,20 +146,6 @@ static void test_broken_tables_are_refused(void)
 	}
 }
 
-static void test_amounts_as_text(void)
-{
-	static const struct {
-		int64_t mg;
-		const char *text;
-	} rows[] = {{0, "0 g"}, {499, "0 g"}, {500, "1 g"}, {999499, "999 g"}, {999500, "1.000 kg"},
-		{1061458, "1.061 kg"}, {-35000, "-35 g"}, {-400, "0 g"},
-		{RG_CARBON_UNKNOWN, "unknown"}};
-	for (size_t i = 0; i < G_N_ELEMENTS(rows); i++) {
-		g_autofree char *text = rg_carbon_format(rows[i].mg);
-		g_assert_cmpstr(text, ==, rows[i].text);
-	}
-}
-
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
@@ -167,6 +153,5 @@ int main(int argc, char **argv)
 	g_test_add_func("/catalog/carbon/missing", test_what_is_missing_is_named);
 	g_test_add_func("/catalog/carbon/slice", test_a_slice_counts_as_its_share);
 	g_test_add_func("/catalog/carbon/broken", test_broken_tables_are_refused);
-	g_test_add_func("/catalog/carbon/text", test_amounts_as_text);
 	return g_test_run();
 }

@@ -15,8 +15,8 @@ static RgCatalog *open_cloud(const char *provider, const char *region)
 }
 
 /* Copied from contracts/gpu/instance_types.csv and prices.csv. Those with a + are sums, computed
- * manually, of the host's price and of contracts/gpu/gcp_attached_gpus.csv:
- * 0.379998 + 0.35 = 0.729998; 0.13402 + 0.11 = 0.24402; 0.759996 + 2 x 2.48 = 5.719996 ... */
+ * manually, of the host's price and of one GPU's in the region:
+ * 0.379998 + 0.35 = 0.729998; 0.13402 + 0.175 = 0.30902; 0.759996 + 2 x 2.48 = 5.719996 ... */
 static const struct {
 	const char *provider, *region, *type, *gpu;
 	unsigned gpus, vcpus;
@@ -46,11 +46,13 @@ static const struct {
 	{"gcp", "us-central1", "n1-standard-8", NULL, 0, 8, 30, 0, 0, 379998, 134020, 0},
 	{"gcp", "us-central1", "n2-standard-16", NULL, 0, 16, 64, 0, 0, 776944, 368480, 0},
 	{"gcp", "us-central1", "n1-standard-8+nvidia-tesla-t4:1", "T4", 1, 8, 30, 15360, 0, 729998,
-		244020, 0},
+		309020, 0},
 	{"gcp", "us-central1", "n1-standard-8+nvidia-tesla-v100:1", "V100-16GB", 1, 8, 30, 16384, 0,
-		2859998, 874020, 0},
+		2859998, 1279820, 0},
+	{"gcp", "europe-west4", "n1-standard-8+nvidia-tesla-v100:1", "V100-16GB", 1, 8, 30, 16384,
+		0, 3022336, 1192460, 0},
 	{"gcp", "us-central1", "n1-standard-16+nvidia-tesla-v100:2", "V100-16GB", 2, 16, 60, 16384,
-		0, 5719996, 1748040, 0},
+		0, 5719996, 2559640, 0},
 	{"azure", "eastus", "Standard_NC4as_T4_v3", "T4", 1, 4, 28, 15360, 8, 526000, 62699, 0},
 	{"azure", "eastus", "Standard_NC64as_T4_v3", "T4", 4, 64, 440, 15360, 32, 4352000, 518758,
 		0},

@@ -82,7 +82,9 @@ static char *read_data(const char *name)
 		return g_strndup(embedded, len);
 	g_autofree char *path = g_build_filename(PROVIDERS_DIR, "aws", name, NULL);
 	char *text = NULL;
-	g_assert_true(g_file_get_contents(path, &text, NULL, NULL));
+	if (!g_file_get_contents(path, &text, NULL, NULL)) /* of one that aws does not have */
+		g_assert_true(g_str_has_suffix(name, "_types.csv") ||
+			      g_str_has_suffix(name, "_gpus.csv"));
 	return text;
 }
 
@@ -97,10 +99,11 @@ static const char *text_of(void *data, const char *name, size_t *len)
 		text = g_hash_table_lookup(kept, name);
 		if (!text) {
 			text = read_data(name);
-			g_hash_table_insert(kept, g_strdup(name), (gpointer)(uintptr_t)text);
+			g_hash_table_insert(kept, (char *)(uintptr_t)g_intern_string(name),
+				(gpointer)(uintptr_t)text);
 		}
 	}
-	*len = strlen(text);
+	*len = text ? strlen(text) : 0;
 	return text;
 }
 

@@ -232,11 +232,127 @@ static void test_where_a_new_type_is_offered(void)
 	g_assert_cmpuint(rg_diags_count(diags), ==, 0);
 }
 
+/* ---- types that are not listed */
+
+static const char *derived_text(void *data, const char *name, size_t *len)
+{
+	(void)data;
+	const char *text =
+		g_str_equal(name, "instance_types.csv")
+			? "instance_type,family,arch,vcpus,memory_gib,gpu_model,gpus,gpu_fraction,"
+			  "offers_known\nh.small,h,x86_64,2,8,,0,,yes\nh.mid,h,x86_64,4,16,,0,,"
+			  "yes\n"
+			  "h.big,h,x86_64,8,32,,0,,yes\nh.mid+acc:1,h,x86_64,4,16,T4,1,1,yes\n"
+			  "h.big+acc:1,h,x86_64,8,32,T4,1,1,yes\n"
+		: g_str_equal(name, "prices.csv")
+			? "region,instance_type,kind,usd_per_hour,quality,date\n"
+			  "r,h.small,on_demand,0.1,list,2026\nr,h.mid,on_demand,0.2,list,2026\n"
+			  "r,h.big,on_demand,0.4,list,2026\nr,h.mid+acc:1,on_demand,0.55,list,"
+			  "2026\n"
+			  "r,h.big+acc:1,on_demand,0.75,list,2026\n"
+		: g_str_equal(name, "regions.csv") ? "region,offers_known\nr,yes\n"
+		: g_str_equal(name, "custom_types.csv")
+			? "instance_type,family,arch,vcpus,least_gib_per_vcpu,most_gib_per_vcpu,"
+			  "most_gib,step_mib,same_as\nh-VCPUS-MIB,h,x86_64,2-8/2,1,8,,256,\n"
+			  "old-h-VCPUS-MIB,h,x86_64,2-8/2,1,8,,256,h-VCPUS-MIB\n"
+		: g_str_equal(name, "attached_gpus.csv")
+			? "accelerator,gpu_model,families,gpus,most_vcpus,most_gib\n"
+			  "acc,T4,h,1,8,64\n"
+			: NULL;
+	*len = text ? strlen(text) : 0;
+	return text;
+}
+
+/* `prices`: a list in JSON. */
+static RgCatalog *open_derived(const char *prices, RgDiags *diags)
+{
+	json_auto_t *list = json_loads(prices, 0, NULL);
+	json_auto_t *rows = json_pack("{s:{s:O}}", "prices", "cloud", list);
+	RgOwnRows own = {rows, source_of, NULL};
+	RgCatalogSource source = {
+		.provider = "cloud", .region = "r", .text = derived_text, .own = &own};
+	return rg_catalog_open_from(&source, diags);
+}
+
+#define OWN(type, usd)                                                                             \
+	"{\"instance_type\": \"" type "\", \"region\": \"r\", \"hourly_usd\": " usd "}"
+#define LESS(type, percent) "{\"instance_type\": \"" type "\", \"discount_percent\": " percent "}"
+
+/* Built in: h.small 0.1, and 0.35 for acc:1. */
+static void test_prices_of_types_that_are_not_listed(void)
+{
+	static const struct {
+		const char *prices, *type;
+		int64_t microusd;
+		const char *own;
+	} cases[] = {
+		{"[]", "h.small+acc:1", 450000, NULL},
+		/* the price of a host says nothing about that of the GPU */
+		{"[" OWN("h.big", "0.01") "]", "h.small+acc:1", 450000, NULL},
+		{"[" OWN("h.big+acc:1", "9") "]", "h.small+acc:1", 450000, NULL},
+		{"[" LESS("h.big", "90") "]", "h.small+acc:1", 450000, NULL},
+		/* in whichever order */
+		{"[" OWN("h.small", "0.05") "]", "h.small+acc:1", 400000, "raygpu.yaml:1"},
+		{"[" OWN("h.small+acc:1", "3") "," OWN("h.small", "0.05") "]", "h.small+acc:1",
+			3000000, "raygpu.yaml:1"},
+		{"[" OWN("h-2-4096+acc:1", "3") "," OWN("h-2-4096", "0.05") "]", "h-2-4096+acc:1",
+			3000000, "raygpu.yaml:1"},
+		{"[{\"instance_type\": \"h-2-4096+acc:1\", \"region\": \"r\", \"market\": "
+		 "\"spot\", "
+		 "\"hourly_usd\": 1}," OWN("h-2-4096", "0.05") "]",
+			"h-2-4096+acc:1", 400000, "raygpu.yaml:2"},
+		/* discounts match the type's own name, as for those that are listed */
+		{"[" LESS("h.small+acc:1", "50") "]", "h.small+acc:1", 225000, "raygpu.yaml:1"},
+		{"[" LESS("*", "50") "]", "h.small+acc:1", 225000, "raygpu.yaml:1"},
+		{"[" LESS("h.small", "50") "]", "h.small+acc:1", 450000, NULL},
+		{"[" LESS("*", "10") "," LESS("*+acc:1", "20") "]", "h.small+acc:1", 360000,
+			"raygpu.yaml:2"},
+		/* both names of a type are one */
+		{"[" OWN("old-h-2-4096", "0.5") "]", "h-2-4096", 500000, "raygpu.yaml:1"},
+		{"[" OWN("h-2-4096", "0.5") "]", "old-h-2-4096", 500000, "raygpu.yaml:1"},
+		{"[" OWN("old-h-2-4096", "0.5") "]", "old-h-2-4096+acc:1", 850000, "raygpu.yaml:1"},
+	};
+	for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
+		g_autoptr(RgDiags) diags = rg_diags_new();
+		g_autoptr(RgCatalog) catalog = open_derived(cases[i].prices, diags);
+		g_test_message("%s", cases[i].prices);
+		g_assert_nonnull(catalog);
+		const RgInstanceType *type = rg_catalog_find_type(catalog, cases[i].type);
+		g_assert_nonnull(type);
+		const RgPrice *price = rg_catalog_find_price(type, "r");
+		g_assert_nonnull(price);
+		g_assert_cmpint(price->microusd_hour, ==, cases[i].microusd);
+		g_assert_cmpstr(price->own, ==, cases[i].own);
+	}
+}
+
+static void test_both_names_of_a_type_are_one(void)
+{
+	g_autoptr(RgDiags) diags = rg_diags_new();
+	g_autoptr(RgCatalog) catalog =
+		open_derived("[" LESS("old-h-2-4096+acc:1", "50") "]", diags);
+	const RgInstanceType *type = rg_catalog_find_type(catalog, "old-h-2-4096");
+	g_assert_cmpstr(type->name, ==, "h-2-4096");
+	g_assert_true(type == rg_catalog_find_type(catalog, "h-2-4096"));
+	type = rg_catalog_find_type(catalog, "old-h-2-4096+acc:1");
+	g_assert_cmpstr(type->name, ==, "h-2-4096+acc:1");
+	g_assert_true(type == rg_catalog_find_type(catalog, "h-2-4096+acc:1"));
+	g_assert_null(rg_catalog_find_type(catalog, "old-h-3-4096"));
+	g_assert_null(
+		open_derived("[" OWN("h-2-4096", "1") "," OWN("old-h-2-4096", "2") "]", diags));
+	g_assert_nonnull(strstr(rg_diags_get(diags, 0)->summary, "given twice"));
+	g_assert_null(open_derived("[" LESS("h.small+acc:2", "9") "]", diags));
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
 	g_test_add_func("/catalog-own/prices-against-brute-force", test_prices_against_brute_force);
 	g_test_add_func(
 		"/catalog-own/where-a-new-type-is-offered", test_where_a_new_type_is_offered);
+	g_test_add_func("/catalog-own/prices-of-types-that-are-not-listed",
+		test_prices_of_types_that_are_not_listed);
+	g_test_add_func(
+		"/catalog-own/both-names-of-a-type-are-one", test_both_names_of_a_type_are_one);
 	return g_test_run();
 }

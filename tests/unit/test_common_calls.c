@@ -1,7 +1,9 @@
 /* What all modules share of their calls: the kind of a call, what is refused before the module
- * sees it, updates that are not possible in place, what lower adds to a resource, and marks. */
+ * sees it, updates that are not possible in place, what lower adds to a resource, marks, and
+ * tables. */
 #include "aws_host.h"
 #include "common/calls.h"
+#include "common/data.h"
 #include "common/lower.h"
 #include "common/marks.h"
 
@@ -108,7 +110,10 @@ static const json_t *lower_two(struct rgp_call *call)
 	json_auto_t *fitted = json_pack("{s:{s:{s:s}}}", "scope", "config", "network", "n");
 	json_auto_t *head = json_pack("{s:{s:o}, s:{s:i}}", "boot", "user_data",
 		json_pack(HEAD_TEXT), "disk", "size_gb", 80);
-	json_auto_t *indexes = json_pack("[i, i]", 0, 4), *none = json_array();
+	json_auto_t *train = json_pack("{s:s, s:s, s:s, s:[i, i]}", "pool", "train", "role",
+		"worker", "origin", "/pools/train", "indexes", 0, 4);
+	json_auto_t *empty = json_pack("{s:s, s:s, s:s, s:[]}", "pool", "empty", "role", "worker",
+		"origin", "/pools/empty", "indexes");
 	ModLowering lowering = {.talk = &talk,
 		.fitted = fitted,
 		.node_kind = "x.node",
@@ -119,14 +124,9 @@ static const json_t *lower_two(struct rgp_call *call)
 	mod_lower_user_data(&lowering, head, attributes);
 	mod_lower_disk(head, attributes);
 	g_assert_cmpstr(json_string_value(mod_lower_setting(&lowering, "network")), ==, "n");
-	mod_lower_add(&lowering, &(ModWanted){"x.rule", "all", "/provider", NULL, NULL,
-					 json_pack("{s:s}", "allow", "all")});
-	mod_lower_add(&lowering,
-		&(ModWanted){"x.node", "train", "/pools/train", "train", indexes, attributes});
-	mod_lower_add(&lowering,
-		&(ModWanted){"x.node", "empty", "/pools/empty", "empty", none, json_object()});
-	g_assert_true(mod_lower_has(&lowering, "x.rule.all"));
-	g_assert_false(mod_lower_has(&lowering, "x.node.empty"));
+	mod_lower_add(&lowering, "x.rule", "all", "/provider", json_pack("{s:s}", "allow", "all"));
+	mod_lower_add_node(&lowering, train, attributes);
+	mod_lower_add_node(&lowering, empty, json_object());
 	g_assert_cmpint(mod_lower_give(&lowering), ==, RGP_OK);
 	return aws_test_given(call, "resources", 0);
 }
@@ -156,7 +156,7 @@ static void test_refused(void)
 	const ModTalk talk = {&aws_test_host, call};
 	json_auto_t *train = json_pack("{s:s}", "origin", "/pools/train");
 	ModLowering lowering = {.talk = &talk, .node_kind = "x.node"};
-	mod_lower_add(&lowering, &(ModWanted){"x.rule", "all", "/", NULL, NULL, json_object()});
+	mod_lower_add(&lowering, "x.rule", "all", "/", json_object());
 	mod_lower_refuse(&lowering, train, "/network", "remove it", "there is no %s", "network");
 	g_assert_cmpint(mod_lower_give(&lowering), ==, RGP_FAIL);
 	g_assert_null(aws_test_given(call, "resources", 0));
@@ -190,6 +190,17 @@ static void test_marks(void)
 	g_assert_cmpstr(no_index, ==, MOD_NO_INDEX);
 }
 
+static void test_rows(void)
+{
+	g_autoptr(GPtrArray) none = mod_rows("", 1, -1);
+	g_autoptr(GPtrArray) rows = mod_rows("a,b\n1,2\n3\n\n4,5,6\n", 2, 2);
+	g_assert_cmpuint(none->len, ==, 0);
+	g_assert_cmpuint(rows->len, ==, 2);
+	const ModField *first = rows->pdata[0], *last = rows->pdata[1];
+	g_assert_cmpstr(first[0], ==, "1");
+	g_assert_cmpstr(last[1], ==, "5,6");
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
@@ -201,5 +212,6 @@ int main(int argc, char **argv)
 	g_test_add_func("/common/lower/adds-dependencies-nodes-and-the-head", test_lower);
 	g_test_add_func("/common/lower/a-refusal-gives-no-resources", test_refused);
 	g_test_add_func("/common/marks/there-and-back", test_marks);
+	g_test_add_func("/common/data/rows-of-a-table", test_rows);
 	return g_test_run();
 }

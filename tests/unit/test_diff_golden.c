@@ -38,9 +38,9 @@ static void put_change(GString *text, const RgChange *change)
 		"safe", "destructive", "drift", "recover", "conflict", "unknown"};
 	g_autofree char *row =
 		change->row == 1 ? g_strdup("1b") : g_strdup_printf("%d", change->row);
-	g_string_append_printf(text, "%s %s %s %s%s%s", row, actions[change->action],
+	g_string_append_printf(text, "%s %s %s %s%s%s%s", row, actions[change->action],
 		grades[change->grade], change->address, change->replay ? " replay" : "",
-		change->drifted ? " drifted" : "");
+		change->drifted ? " drifted" : "", change->left ? " left" : "");
 	if (change->reason)
 		g_string_append_printf(text, " reason=%s", change->reason);
 	g_string_append_c(text, '\n');
@@ -58,8 +58,12 @@ static char *run_diff(const GoldenCase *test)
 {
 	GString *text = g_string_new(NULL);
 	g_autoptr(RgDiags) diags = rg_diags_new();
-	g_autoptr(RgDiff) diff = rg_diff(
-		test->schema, test->desired, test->recorded, test->observed, &test->options, diags);
+	g_autoptr(RgResourceSet) refreshed = NULL;
+	if (test->options.refresh_only)
+		refreshed = rg_diff_refreshed(
+			test->schema, test->recorded, test->observed, &test->options, diags);
+	g_autoptr(RgDiff) diff = rg_diff(test->schema, refreshed ? refreshed : test->desired,
+		test->recorded, test->observed, &test->options, diags);
 	for (guint i = 0; diff && i < diff->changes->len; i++)
 		put_change(text, diff->changes->pdata[i]);
 	for (guint i = 0; diff && i < diff->unmanaged->len; i++) {

@@ -281,11 +281,34 @@ static void test_rejected_have_reasons(void)
 	}
 }
 
+/* The cheapest price is of 2024: it comes last if its age counts. */
+static void test_old_prices_come_last(void)
+{
+	static const char types[] =
+		"instance_type,family,arch,vcpus,memory_gib,gpu_model,gpus,gpu_fraction,"
+		"gpu_memory_gib,offers_known\n"
+		"cheap,f,x86_64,8,32,T4,1,1,16,yes\nnew,f,x86_64,8,32,T4,1,1,16,yes\n";
+	static const char prices[] = "region,instance_type,kind,usd_per_hour,quality,date\n"
+				     "east,cheap,spot,1,observed,2024\n"
+				     "east,new,spot,2,observed,2026-06\n";
+	g_autoptr(RgCatalog) catalog = catalog_text_open(types, prices, NULL);
+	RgWish wish = {.any_count = true, .market = RG_PRICE_SPOT};
+	const RgPlace place = {"cloud", catalog, "east"};
+	g_autoptr(GPtrArray) by_price = rg_offers_find(&wish, &place, 1);
+	g_assert_cmpuint(by_price->len, ==, 2);
+	g_assert_cmpstr(((RgOffer *)by_price->pdata[0])->type->name, ==, "cheap");
+	wish.today = "2026-11-22";
+	g_autoptr(GPtrArray) by_age = rg_offers_find(&wish, &place, 1);
+	g_assert_cmpstr(((RgOffer *)by_age->pdata[0])->type->name, ==, "new");
+	g_assert_cmpstr(((RgOffer *)by_age->pdata[1])->type->name, ==, "cheap");
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
 	g_test_add_func("/offers/properties", test_properties);
 	g_test_add_func("/offers/limit", test_limit);
+	g_test_add_func("/offers/old-prices-come-last", test_old_prices_come_last);
 	g_test_add_func("/offers/rejected-have-reasons", test_rejected_have_reasons);
 	return g_test_run();
 }

@@ -96,6 +96,11 @@ static void say_list(Fixture *f, const char *lineage)
 	aws_server_say(f->server, 200, list);
 }
 
+static void say_gone(Fixture *f)
+{
+	aws_server_say(f->server, 404, "{\"error\": {\"errors\": [{\"reason\": \"notFound\"}]}}");
+}
+
 static void create(Fixture *f)
 {
 	g_assert_cmpint(aws_test_run(f->gcp->create, f->inst, f->call, CREATE), ==, RGP_OK);
@@ -139,7 +144,7 @@ static void test_half(Fixture *f, gconstpointer data)
 	aws_server_say(f->server, 200, RUNNING);
 	aws_server_say(f->server, 200, DONE);
 	say_list(f, "lin");
-	aws_server_say(f->server, 404, "{\"error\": {\"errors\": [{\"reason\": \"notFound\"}]}}");
+	say_gone(f);
 	create(f);
 	expect(f, 2, "done", "", false);
 	expect(f, 7, "failed", "capacity", true);
@@ -155,7 +160,8 @@ static void test_the_cause_is_behind_the_first_error(Fixture *f, gconstpointer d
 		"[{\"quotaInfo\": {\"metricName\": \"compute.googleapis.com/nvidia_t4_gpus\", "
 		"\"limit\": 1, \"dimensions\": {\"region\": \"us-central1\"}}}]}]}}");
 	aws_server_say(f->server, 200, "{}");
-	aws_server_say(f->server, 404, "{\"error\": {\"errors\": [{\"reason\": \"notFound\"}]}}");
+	say_gone(f);
+	say_gone(f); /* both members, read by name */
 	create(f);
 	expect(f, 2, "failed", "quota", true);
 	g_assert_cmpstr(text_of(item_of(f, 2), "message"), ==,
@@ -181,7 +187,7 @@ static void test_an_operation_that_is_forgotten(Fixture *f, gconstpointer data)
 		"{\"error\": {\"code\": 404, \"message\": \"gone\", \"errors\": [{\"reason\": "
 		"\"notFound\"}]}}");
 	say_list(f, "lin");
-	aws_server_say(f->server, 404, "{\"error\": {\"errors\": [{\"reason\": \"notFound\"}]}}");
+	say_gone(f);
 	create(f);
 	expect(f, 2, "done", "", false);
 	expect(f, 7, "failed", "unknown", false);
@@ -195,9 +201,10 @@ static void test_another_lineage_is_not_adopted(Fixture *f, gconstpointer data)
 	aws_server_say(f->server, 409, taken);
 	say_list(f, "other");
 	aws_server_say(f->server, 200, "{\"id\": \"77\"}"); /* whether the list is behind */
-	say_list(f, "other");				    /* who has the names */
+	say_gone(f);
+	say_list(f, "other"); /* who has the names */
 	create(f);
-	g_assert_cmpuint(aws_server_count(f->server), ==, 5);
+	g_assert_cmpuint(aws_server_count(f->server), ==, 6);
 	expect(f, 2, "failed", "conflict", true);
 	expect(f, 7, "failed", "unknown", false);
 }
@@ -208,9 +215,11 @@ static void test_stock_out_before_the_start_is_no_fault(Fixture *f, gconstpointe
 		"{\"error\": {\"code\": 503, \"message\": \"no\", \"errors\": [{\"reason\": "
 		"\"insufficientCapacity\"}]}}");
 	aws_server_say(f->server, 200, "{}");
+	say_gone(f);
+	say_gone(f);
 	create(f);
 	expect(f, 2, "failed", "capacity", true);
-	g_assert_cmpuint(aws_server_count(f->server), ==, 3);
+	g_assert_cmpuint(aws_server_count(f->server), ==, 5);
 }
 
 static void test_request_ids(void)
@@ -293,9 +302,28 @@ static void update(Fixture *f)
 	g_assert_cmpint(aws_test_run(f->gcp->update, f->inst, f->call, UPDATE), ==, RGP_OK);
 }
 
+/* What an earlier run began has ended. */
+static void say_record(Fixture *f)
+{
+	aws_server_say(f->server, 200, "{\"items\": []}");
+	aws_server_say(f->server, 200, RECORD("a"));
+}
+
+static void test_a_change_after_another(Fixture *f, gconstpointer data)
+{
+	aws_server_say(f->server, 200,
+		"{\"items\": [{" OPERATION ", \"status\": \"RUNNING\", \"operationType\": "
+		"\"setLabels\", \"targetId\": \"77\"}]}");
+	aws_server_say(f->server, 200, RECORD("a"));
+	update(f);
+	expect(f, 2, "pending", "", false);
+	g_assert_cmpstr(text_of(item_of(f, 2), "message"), ==,
+		"setLabels, operation operation-1, has not ended");
+}
+
 static void test_a_change_that_never_ends(Fixture *f, gconstpointer data)
 {
-	aws_server_say(f->server, 200, RECORD("a"));
+	say_record(f);
 	for (size_t i = 0; i < 1000; i++)
 		aws_server_say(f->server, 200, RUNNING);
 	update(f);
@@ -310,9 +338,9 @@ static void test_a_change_that_never_ends(Fixture *f, gconstpointer data)
 static void test_a_change_that_is_forgotten(Fixture *f, gconstpointer data)
 {
 	bool applied = GPOINTER_TO_INT(data);
-	aws_server_say(f->server, 200, RECORD("a"));
+	say_record(f);
 	aws_server_say(f->server, 200, RUNNING);
-	aws_server_say(f->server, 404, "{\"error\": {\"errors\": [{\"reason\": \"notFound\"}]}}");
+	say_gone(f);
 	aws_server_say(f->server, 200, applied ? RECORD("b") : RECORD("a"));
 	update(f);
 	expect(f, 2, applied ? "done" : "failed", applied ? "" : "unknown", false);
@@ -349,6 +377,7 @@ int main(int argc, char **argv)
 	CASE("forgotten", test_an_operation_that_is_forgotten);
 	CASE("another-lineage", test_another_lineage_is_not_adopted);
 	CASE("change-never-ends", test_a_change_that_never_ends);
+	CASE("change-after-another", test_a_change_after_another);
 	g_test_add("/gcp/calls/change-forgotten", Fixture, GINT_TO_POINTER(1), set_up,
 		test_a_change_that_is_forgotten, tear_down);
 	g_test_add("/gcp/calls/change-lost", Fixture, GINT_TO_POINTER(0), set_up,

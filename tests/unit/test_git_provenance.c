@@ -118,6 +118,11 @@ static void outside_and_bare_are_no_repository(Place *place, gconstpointer unuse
 	g_assert_null(outside->root);
 	g_autoptr(RgProvenance) bare = find(place, "bare.git/a.yaml");
 	g_assert_false(bare->in_repository);
+	/* what looks like a bare repository can be committed; and an empty ".git" is nothing */
+	run(place->dir, "git init -q --bare repo/specs/bare && echo x > repo/specs/bare/a.yaml && "
+			"mkdir repo/specs/.git");
+	g_autoptr(RgProvenance) inside = find(place, "repo/specs/bare/a.yaml");
+	g_assert_cmpstr(inside->path, ==, "specs/bare/a.yaml");
 	g_assert_null(look(place, "none.yaml"));
 	g_assert_cmpstr(rg_diags_get(place->diags, 0)->code, ==, "git.unreadable");
 }
@@ -147,6 +152,27 @@ static void links_count_as_what_they_lead_to(Place *place, gconstpointer unused)
 	g_assert_cmpstr(linked->path, ==, "specs/a.yaml");
 	g_autoptr(RgProvenance) out = find(place, "repo/specs/out.yaml");
 	g_assert_false(out->in_repository);
+}
+
+static bool is_tracked(const Place *place, const char *path)
+{
+	bool tracked;
+	g_autofree char *full = g_build_filename(place->dir, path, NULL);
+	g_assert_true(rg_git_tracks(full, &tracked, place->diags));
+	return tracked;
+}
+
+static void the_index_is_asked_through_links_and_without_the_file(
+	Place *place, gconstpointer unused)
+{
+	commit_all(place);
+	run(place->dir,
+		"ln -s repo/specs linked; ln -s repo top; rm repo/other; echo x > repo/new");
+	g_assert_true(is_tracked(place, "repo/other"));
+	g_assert_true(is_tracked(place, "top/other"));
+	g_assert_true(is_tracked(place, "linked/a.yaml"));
+	g_assert_false(is_tracked(place, "repo/new"));
+	g_assert_false(is_tracked(place, "none/state.db"));
 }
 
 static void strange_names_and_authors_are_kept(Place *place, gconstpointer unused)
@@ -230,6 +256,8 @@ int main(int argc, char **argv)
 	ADD("outside and bare are no repository", outside_and_bare_are_no_repository);
 	ADD("worktrees have their own root and commit", worktrees_have_their_own_root_and_commit);
 	ADD("links count as what they lead to", links_count_as_what_they_lead_to);
+	ADD("the index is asked through links and without the file",
+		the_index_is_asked_through_links_and_without_the_file);
 	ADD("strange names and authors are kept", strange_names_and_authors_are_kept);
 	ADD("a broken repository is an error", a_broken_repository_is_an_error);
 	ADD("a stranger's repository is an error with the remedy",

@@ -52,10 +52,11 @@ static void set_up(Server *server, gconstpointer more)
 	bool local = g_str_equal(more, "unix"), verify = g_str_equal(more, "verify");
 	g_autofree char *command = g_strdup_printf(
 		"openssl s_server %s %s -www -cert %s -key %s %s %s", local ? "-unix" : "-accept",
-		local ? server->socket : "127.0.0.1:0", server->cert, server->key,
+		local ? "socket" : "127.0.0.1:0", server->cert, server->key,
 		verify ? "-Verify 1 -verify_return_error -CAfile" : "", verify ? server->cert : "");
 	g_auto(GStrv) argv = g_strsplit_set(g_strchomp(command), " ", -1);
-	g_assert_true(g_spawn_async_with_pipes(NULL, argv, NULL,
+	/* in the folder: OpenSSL 3.0 serves no socket whose path has 32 characters */
+	g_assert_true(g_spawn_async_with_pipes(server->dir, argv, NULL,
 		G_SPAWN_SEARCH_PATH | G_SPAWN_DO_NOT_REAP_CHILD | G_SPAWN_STDERR_TO_DEV_NULL, NULL,
 		NULL, &server->pid, NULL, &server->out, NULL, NULL));
 	g_autofree char *place = read_accept_line(server);

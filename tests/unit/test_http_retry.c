@@ -55,19 +55,6 @@ static void retry_after_is_seconds_or_a_date(void)
 	g_assert_cmpuint(rg_retry_after_ms("", now), ==, 0);
 }
 
-static void loopback_is_this_machine_and_nothing_that_looks_like_it(void)
-{
-	static const char *const here[] = {"http://127.0.0.1:8000/?Action=X", "https://localhost/",
-		"http://[::1]:80/", "http://127.3.2.1", "http://user:pw@127.0.0.1/"};
-	static const char *const elsewhere[] = {"https://ec2.us-east-1.amazonaws.com/",
-		"http://127.example.org/", "http://localhost.example.org/", "http://128.0.0.1/",
-		"http://127.0.0.1@example.org/", "http://example.org/127.0.0.1", "127.0.0.1", ""};
-	for (size_t i = 0; i < G_N_ELEMENTS(here); i++)
-		g_assert_true(rg_retry_is_loopback(here[i]));
-	for (size_t i = 0; i < G_N_ELEMENTS(elsewhere); i++)
-		g_assert_false(rg_retry_is_loopback(elsewhere[i]));
-}
-
 static void tokens_come_at_the_rate_after_the_burst(void)
 {
 	RgRate rate;
@@ -113,8 +100,6 @@ int main(int argc, char **argv)
 		backoff_doubles_with_full_jitter_to_its_cap);
 	g_test_add_func(
 		"/retry/Retry-After is seconds or a date", retry_after_is_seconds_or_a_date);
-	g_test_add_func("/retry/loopback is this machine",
-		loopback_is_this_machine_and_nothing_that_looks_like_it);
 	g_test_add_func("/rate/tokens come at the rate after the burst",
 		tokens_come_at_the_rate_after_the_burst);
 	g_test_add_func("/rate/throttling halves the rate and answers restore it",

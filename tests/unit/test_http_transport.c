@@ -128,6 +128,21 @@ static void back_off_towards_loopback_is_as_short_as_asked(void)
 	g_assert_cmpuint(longest_ms, <=, 2);
 }
 
+static void requests_that_leave_the_machine_are_remembered(void)
+{
+	g_autofree char *status = g_strdup("200 OK");
+	g_autoptr(TestServer) server = test_server_new(say_status, status);
+	g_auto(Sent) sent = sent_to(
+		test_server_url(server), (RgHttpOptions){.call_ms = 100}, (RgHttpRequest){0});
+	g_assert_true(rg_http_is_local(sent.http));
+	/* of this machine, too, but not by its name */
+	const RgHttpRequest other = {.url = "http://0.0.0.0:1/", .method = "GET", .max_tries = 1};
+	g_autoptr(RgDiags) diags = rg_diags_new();
+	rg_http_reply_clear(&sent.reply);
+	g_assert_false(rg_http_send(sent.http, &other, &sent.reply, diags));
+	g_assert_false(rg_http_is_local(sent.http));
+}
+
 static RgHttpVerdict retry_oops(void *data, int status, const char *body, size_t len)
 {
 	g_assert_cmpint(status, ==, 400);
@@ -500,6 +515,8 @@ int main(int argc, char **argv)
 		tries_end_and_the_last_answer_is_kept);
 	g_test_add_func("/http/back-off towards loopback is as short as asked",
 		back_off_towards_loopback_is_as_short_as_asked);
+	g_test_add_func("/http/requests-that-leave-the-machine",
+		requests_that_leave_the_machine_are_remembered);
 	g_test_add_func("/http/the caller's classifier decides", the_callers_classifier_decides);
 	g_test_add_func(
 		"/http/broken answers are asked for again", broken_answers_are_asked_for_again);

@@ -74,6 +74,20 @@ static void expect_said(Fixture *f, const char *part)
 	"users: [{name: u, user: {" user "}}]\n"                                                   \
 	"contexts: [{name: c, context: {cluster: c, user: u}}]\n"
 
+/* As kubectl: relative to the working directory; a file in a list too. */
+static void test_relative_path(Fixture *f, gconstpointer data)
+{
+	g_autofree char *here = g_canonicalize_filename("k/config", NULL);
+	put(f, here, CONFIG("server: 'https://127.0.0.1:1'", "token: t"));
+	const char *const names[] = {"k/config", "./k/config", "k/../k/config", "missing:k/config"};
+	for (size_t i = 0; i < G_N_ELEMENTS(names); i++) {
+		set_env(f, "KUBECONFIG", names[i]);
+		g_assert_cmpint(find(f, "{}"), ==, RGP_OK);
+		g_assert_cmpstr(f->config.server, ==, "https://127.0.0.1:1");
+		g_assert_true(g_str_has_suffix(f->config.source, here));
+	}
+}
+
 /* ---- the samples */
 
 static void put_samples(Fixture *f, const char *cluster, const char *user)
@@ -303,6 +317,8 @@ static void test_refusals(Fixture *f, gconstpointer data)
 {
 	static const char *const cases[][2] = {
 		{CONFIG("server: 'http://10.0.0.1'", ""), "would get the credentials unencrypted"},
+		{CONFIG("server: 'http://127.evil.localhost:8001'", ""),
+			"would get the credentials unencrypted"},
 		{CONFIG("server: ftp://x", ""), "is not an http:// or https:// URL"},
 		{CONFIG("server: https://x, certificate-authority-data: '*'", ""),
 			"certificate-authority-data is not the base64"},
@@ -447,6 +463,7 @@ int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
 #define ADD(name, test) g_test_add("/kube/connection/" name, Fixture, NULL, set_up, test, tear_down)
+	ADD("relative-path", test_relative_path);
 	ADD("sample-clusters", test_sample_clusters);
 	ADD("sample-users", test_sample_users);
 	ADD("sample-plugins", test_sample_plugins);

@@ -2,6 +2,7 @@
  */
 #include <glib.h>
 #include <string.h>
+#include "common/data.h"
 #include "kubernetes/gpu_nodes.h"
 #include "kubernetes/marks.h"
 #include "kubernetes/nodes.h"
@@ -159,7 +160,8 @@ static int64_t count_node(
 						"'4'}}}",
 		label, value, resource);
 	json_auto_t *facts = parse("{'models': {}, 'labels': {}, 'nodes': 0}"), *node = parse(text);
-	kube_nodes_count(facts, TABLE, node);
+	g_autoptr(GPtrArray) rows = mod_rows(TABLE, 3, 4);
+	kube_nodes_count(facts, rows, node);
 	g_assert_cmpint(mod_int(facts, "nodes"), ==, 1);
 	return mod_int(json_object_get(facts, "models"), model);
 }

@@ -84,52 +84,60 @@ static const struct {
 	const char *step, *reason;
 } bad_lists[] = {
 	{"[" ONE("") "]", "it returned without \"done\""},
-	{"[['result', 'done', {'complete': 1}]]", "\"done\" does not state that it is complete"},
+	{"[['result', 'done', {'complete': 1}]]", "\"done\" /complete is 1, not true"},
 	{"[" DONE "," DONE "]", "\"done\" was returned twice"},
-	{"[" DONE "," ONE("") "]", "\"page\" is not a page, or comes after \"done\""},
-	{"[['result', 'pages', {}]," DONE "]", "\"pages\" is not a page, or comes after \"done\""},
-	{"[['result', 'page', []]," DONE "]", "\"page\" is not a page, or comes after \"done\""},
-	{"[" ONE("5") "," DONE "]", "a resource without an id"},
-	{"[" ONE("{'id': ''}") "," DONE "]", "a resource without an id"},
-	{"[" ONE("{'id': 'a\\u0007b'}") "," DONE "]", "a resource without an id"},
+	{"[" DONE "," ONE("") "]", "\"page\" comes after \"done\""},
+	{"[['result', 'pages', {}]," DONE "]", "\"pages\" is not a result of it"},
+	{"[['result', 'page', []]," DONE "]", "\"page\" is a list, not of type \"object\""},
+	{"[" ONE("5") "," DONE "]", "\"page\" /resources/0 is 5, not of type \"object\""},
+	{"[" ONE("{'id': ''}") "," DONE "]",
+		"\"page\" /resources/0/id is \"\", against its minLength of 1"},
+	{"[" ONE("{'id': 'a\\u0007b'}") "," DONE "]",
+		"the id of a resource has control characters"},
 	{"[" ONE("{'id': 'i', 'state': 'here', 'attributes': {}}") "," DONE "]",
-		"\"state\" of \"i\" is neither \"present\" nor \"gone\""},
+		"\"page\" /resources/0/state of \"i\" is \"here\", not \"present\", \"queued\", "
+		"\"gone\" "
+		"or \"unknown\""},
 	{"[" ONE("{'id': 'i', 'state': 'present'}") "," DONE "]", "\"i\" has no attributes"},
 	{"[" ONE("{'id': 'i', 'state': 'present', 'nodes': 3, 'attributes': {}}") "," DONE "]",
-		"\"nodes\" of \"i\" is not a number of nodes by pool"},
+		"\"page\" /resources/0/nodes of \"i\" is 3, not of type \"object\" or \"null\""},
 	{"[" ONE("{'id': 'i', 'state': 'present', 'nodes': {'p': -1}, 'attributes': {}}") "," DONE
 											  "]",
-		"\"nodes\" of \"i\" is not a number of nodes by pool"},
+		"\"page\" /resources/0/nodes/p of \"i\" is -1, against its minimum of 0"},
 	{"[" ONE("{'id': 'i', 'state': 'present', 'attributes': {}, 'shared': 0}") "," DONE "]",
 		"\"shared\" of \"i\" refers to nothing"},
 	{"[['result', 'page', {'resources': [{'id': 'i', 'state': 'present', 'attributes': {}, "
 	 "'shared': -1}], 'shared': [{}]}]," DONE "]",
-		"\"shared\" of \"i\" refers to nothing"},
+		"\"page\" /resources/0/shared of \"i\" is -1, against its minimum of 0"},
 	{"[['result', 'page', {'resources': [{'id': 'i', 'shared': 0}], 'shared': [{'attributes': "
 	 "{}}]}]," DONE "]",
-		"\"state\" of \"i\" is neither \"present\" nor \"gone\""},
+		"\"i\" has no \"state\""},
 	{"[['result', 'page', {'resources': [{'id': 'i', 'state': 'present', 'shared': 0}], "
 	 "'shared': [{}]}]," DONE "]",
 		"\"i\" has no attributes"},
 	{"[['result', 'page', {'resources': [], 'shared': {}}]," DONE "]",
-		"\"shared\" of a page is not a list of members of resources"},
+		"\"page\" /shared is an object, not of type \"array\""},
 	{"[['result', 'page', {'resources': [], 'shared': [5]}]," DONE "]",
-		"\"shared\" of a page is not a list of members of resources"},
+		"\"page\" /shared/0 is 5, not of type \"object\""},
 	{"[['result', 'page', {'resources': [], 'shared': [{'attributes': []}]}]," DONE "]",
-		"\"shared\" of a page is not a list of members of resources"},
+		"\"page\" /shared/0/attributes is a list, not of type \"object\""},
 	{"[['result', 'page', {'resources': [], 'shared': [{'sate': 'gone'}]}]," DONE "]",
-		"\"sate\" of \"shared\" is not known"},
+		"\"page\" /shared/0 has \"sate\", which is not known"},
 	{"[['result', 'page', {'resources': [], 'shared': [{'attributes': {'count': '1'}}]}]," DONE
 	 "]",
 		"attribute \"count\" of a page's \"shared\" is not of type integer"},
 	{"[" ONE("{'id': 'i', 'state': 'present', 'attributes': {}, 'addres': 'x'}") "," DONE "]",
-		"\"addres\" of \"i\" is not known"},
+		"\"page\" /resources/0 of \"i\" has \"addres\", which is not known"},
 	{"[" ONE("{'id': 'i', 'state': 'present', 'attributes': {}, 'address': 5}") "," DONE "]",
-		"\"address\" of a resource is not a string"},
+		"\"page\" /resources/0/address of \"i\" is 5, not of type \"string\" or \"null\""},
 	{"[" ONE("{'id': 'i', 'state': 'present', 'attributes': {'colour': 'x'}}") "," DONE "]",
 		"i has an attribute \"colour\" that scripted.node does not have"},
 	{"[" ONE("{'id': 'i', 'state': 'present', 'attributes': {'count': '1'}}") "," DONE "]",
 		"attribute \"count\" of i is not of type integer"},
+	{"[" ONE("{'id': 'i', 'state': 'present', 'attributes': {'reached': 'a;b'}}") "," DONE "]",
+		"attribute \"reached\" of i is not an address"},
+	{"[" ONE("{'id': 'i', 'state': 'present', 'attributes': {'reached': '-x'}}") "," DONE "]",
+		"attribute \"reached\" of i is not an address"},
 	{"[" ONE("{'id': 'i', 'state': 'present', 'attributes': {}}") "," ONE(
 		 "{'id': 'i', 'state': 'gone', 'attributes': {}}") "," DONE "]",
 		"\"i\" was returned twice"},
@@ -286,7 +294,7 @@ static const struct {
 		"a page is of the kind \"scripted.node\", which was not requested"},
 	{"['result', 'page', {'resources': []}]", "a page does not state its kind"},
 	{"['result', 'page', {'kind': 5, 'resources': []}]",
-		"\"kind\" of a resource is not a string"},
+		"\"page\" /kind is 5, not of type \"string\" or \"null\""},
 };
 
 static void test_a_call_for_several_kinds_has_pages_of_each(void)
@@ -323,11 +331,13 @@ static const struct {
 } bad_findings[] = {
 	{"['result', 'findings', []]", "\"findings\" is not a result of it"},
 	{"['result', 'finding', {'severity': 'fatal', 'class': 'quota', 'message': 'm'}]",
-		"a finding needs a severity, a class and a message"},
+		"\"finding\" /severity is \"fatal\", not \"error\", \"warning\" or \"note\""},
 	{"['result', 'finding', {'severity': 'error', 'class': 'full', 'message': 'm'}]",
-		"a finding needs a severity, a class and a message"},
+		"\"finding\" /class is \"full\", not \"capacity\", \"quota\", \"denied\", "
+		"\"throttled\", \"conflict\", \"invalid\", \"transient\", \"gone\", \"unknown\" or "
+		"\"canceled\""},
 	{"['result', 'finding', {'severity': 'error', 'class': 'quota'}]",
-		"a finding needs a severity, a class and a message"},
+		"\"finding\" lacks \"message\""},
 };
 
 static const char creates[] = "[{'kind': 'scripted.node', 'count': 2, 'origin': '/pools/p', "
@@ -401,21 +411,20 @@ static const struct {
 } facts[] = {
 	{"[['result', 'facts', {" IMAGES "," PLACE "," OFFERINGS "}]]", NULL},
 	{"[]", "it returned without \"facts\""},
-	{"[['result', 'facts', []]]", "it returned without \"facts\""},
+	{"[['result', 'facts', []]]", "\"facts\" is a list, not of type \"object\""},
 	{"[['result', 'fact', {}]]", "\"fact\" is not a result of it"},
 	{"[['result', 'facts', {}], ['result', 'facts', {}]]", "\"facts\" was returned twice"},
 	{"[['result', 'facts', {" PLACE "," OFFERINGS "}]]",
 		"the facts have no id for the image \"k\""},
 	{"[['result', 'facts', {'images': {'k': {'id': 5}}," PLACE "," OFFERINGS "}]]",
-		"the facts have no id for the image \"k\""},
-	{"[['result', 'facts', {" IMAGES "," OFFERINGS "}]]",
-		"the facts' zones are not what the ABI describes"},
+		"\"facts\" /images/k/id is 5, not of type \"string\""},
+	{"[['result', 'facts', {" IMAGES "," OFFERINGS "}]]", "the facts have no zones"},
 	{"[['result', 'facts', {" IMAGES ",'zones': ['a', 1]," OFFERINGS "}]]",
-		"the facts' zones are not what the ABI describes"},
+		"\"facts\" /zones/1 is 1, not of type \"string\""},
 	{"[['result', 'facts', {" IMAGES ",'zones': ['a'], 'module': 'x'," OFFERINGS "}]]",
-		"the facts' zones are not what the ABI describes"},
+		"\"facts\" /module is \"x\", not of type \"object\""},
 	{"[['result', 'facts', {" IMAGES "," PLACE ",'offerings': {'big': [1]}}]]",
-		"the facts have no zones for \"big\""},
+		"\"facts\" /offerings/big/0 is 1, not of type \"string\""},
 	{"[['result', 'facts', {" IMAGES "," PLACE "}]]", "the facts have no zones for \"big\""},
 };
 
@@ -466,7 +475,8 @@ static const struct {
 	{COUNTED("group", "{}", ", 'nodes': [" POOL_P "]"),
 		"scripted.group.p[0] has `nodes`, but its kind has no \"node\": true"},
 	{COUNTED("node", "{'size': 's'}", ", 'nodes': 7"),
-		"lowered resource 0 (`scripted.node.p[0]`) has `nodes` that are not a list"},
+		"\"resources\" /0/nodes of \"scripted.node.p[0]\" is 7, not of type \"array\" or "
+		"\"null\""},
 	{COUNTED("node", "{'size': 's'}",
 		 ", 'nodes': [{'pool': 'p', 'role': 'worker', 'count': 2}]"),
 		"of \"p\" with 1 nodes its resources stand for 2"},
@@ -525,6 +535,110 @@ static void test_adds_the_token_only_when_the_spec_wants_it(void)
 	g_assert_cmpstr(node->origin, ==, "/pools/p");
 }
 
+#define ABOUT "'address': 'scripted.node.r', 'pool': "
+#define MEMBERS(pool, members) "['result', 'page', {" ABOUT "'" pool "', 'members': [" members "]}]"
+#define GROUP(pool, more) "['result', 'group', {" ABOUT "'" pool "'" more "}]"
+
+/* The groups of one resource, whose pools p and q are elastic, and r is not. */
+static json_t *read_members(Scripted *scripted)
+{
+	RgResource *record = rg_resource_new("scripted.node", "r", -1);
+	record->id = g_strdup("i-1");
+	record->nodes = scripted_json(
+		"[{'pool': 'p', 'role': 'worker', 'min': 0, 'max': 9}, {'pool': 'r', "
+		"'role': 'worker', 'count': 2}, {'pool': 'q', 'role': 'worker', 'min': "
+		"1, 'max': 2}]");
+	g_autoptr(GPtrArray) records = g_ptr_array_new_with_free_func(free_resource);
+	g_ptr_array_add(records, record);
+	return rg_provider_members(scripted->provider, "scripted.node", records, scripted->diags);
+}
+
+static void test_gathers_the_members_of_elastic_pools(void)
+{
+	g_autoptr(Scripted) scripted = scripted_open(
+		"{'members': [[" MEMBERS("q", "{'id': 'a', 'state': 'running'}") "," GROUP("q",
+			", 'wants': 2, "
+			"'template': 't\\u0007v'") "," MEMBERS("q",
+			"{'id': 'b', 'state': 'leaving', 'zone': 'z'}") "," DONE "]]}",
+		false);
+	json_auto_t *groups = read_members(scripted);
+	json_auto_t *expected =
+		scripted_json("[{'address': 'scripted.node.r', 'pool': 'p', 'wants': null, "
+			      "'template': null, 'refused': [], "
+			      "'members': []}, {'address': 'scripted.node.r', 'pool': 'q', "
+			      "'wants': 2, 'template': 't v', "
+			      "'refused': [], 'members': [{'id': 'a', 'state': 'running', 'zone': "
+			      "null, 'template': null}, {'id': "
+			      "'b', 'state': 'leaving', 'zone': 'z', 'template': null}]}]");
+	g_assert_true(json_equal(groups, expected));
+	g_assert_cmpuint(rg_diags_count(scripted->diags), ==, 0);
+}
+
+static const struct {
+	const char *step, *reason;
+} bad_members[] = {
+	{MEMBERS("p", "{'id': 'a', 'state': 'running'}"), "it returned without \"done\""},
+	{DONE "," MEMBERS("p", ""), "\"page\" comes after \"done\""},
+	{DONE "," GROUP("p", ""), "\"group\" comes after \"done\""},
+	{GROUP("p", "") "," GROUP("p", "") "," DONE,
+		"the group of scripted.node.r p was returned twice"},
+	{MEMBERS("r", "") "," DONE, "\"page\" is about \"scripted.node.r r\", which is not an "
+				    "elastic pool of the items"},
+	{MEMBERS("p", "{'id': 'a', 'state': 'running'}") "," MEMBERS(
+		 "q", "{'id': 'a', 'state': 'running'}") "," DONE,
+		"the member \"a\" was returned twice"},
+	{MEMBERS("p", "{'id': 'a\\u0007', 'state': 'running'}") "," DONE,
+		"the id of a member has control characters"},
+	{GROUP("p", ", 'wants': -1") "," DONE,
+		"\"group\" /wants of \"scripted.node.r\" is -1, against its minimum of 0"},
+	{GROUP("p", ", 'refused': [{'class': 'capacity'}]") "," DONE,
+		"\"group\" /refused/0 of \"scripted.node.r\" lacks \"message\""},
+};
+
+static void test_refuses_members_that_make_no_sense(void)
+{
+	for (size_t i = 0; i < G_N_ELEMENTS(bad_members); i++) {
+		g_autofree char *script =
+			g_strdup_printf("{'members': [[%s]]}", bad_members[i].step);
+		g_autofree char *why = g_strconcat(BAD "members: ", bad_members[i].reason, NULL);
+		g_autoptr(Scripted) scripted = scripted_open(script, false);
+		g_assert_null(read_members(scripted));
+		scripted_assert_diag(scripted->diags, 0, "provider.bad-result", why);
+	}
+}
+
+static const struct {
+	const char *step;
+	RgOutcome outcome; /* of the second one, which the module does not return */
+} changings[] = {
+	{"['result', 'item', {'address': 'scripted.node.p[0]', 'outcome': 'done', 'text': "
+	 "'setLabels'}]",
+		RG_OUTCOME_DONE},
+	{"['result', 'item', {'address': 'scripted.node.p[0]', 'outcome': 'done', 'text': "
+	 "'setLabels'}], ['status', -1]",
+		RG_OUTCOME_FAILED},
+};
+
+/* What the module does not return is not being changed, if the call succeeds. */
+static void test_says_what_is_being_changed(void)
+{
+	for (size_t i = 0; i < G_N_ELEMENTS(changings); i++) {
+		g_autofree char *script =
+			g_strdup_printf("{'changing': [[%s]]}", changings[i].step);
+		g_autoptr(Scripted) scripted = scripted_open(script, false);
+		json_auto_t *input = scripted_json(
+			"{'kind': 'scripted.node', 'items': [{'address': 'scripted.node.p[0]', "
+			"'id': 'i-0'}, {'address': 'scripted.node.p[1]', 'id': 'i-1'}]}");
+		g_autoptr(GPtrArray) results =
+			rg_provider_changing(scripted->provider, input, scripted->diags);
+		const RgItemResult *first = results->pdata[0], *second = results->pdata[1];
+		g_assert_cmpint(first->outcome, ==, RG_OUTCOME_DONE);
+		g_assert_cmpstr(first->text, ==, "setLabels");
+		g_assert_cmpint(second->outcome, ==, changings[i].outcome);
+		g_assert_null(second->text);
+	}
+}
+
 int main(int argc, char **argv)
 {
 	static const struct {
@@ -550,6 +664,9 @@ int main(int argc, char **argv)
 			test_findings_of_preflight_have_the_origin_of_their_address},
 		{"a failed preflight has no findings", test_a_failed_preflight_has_no_findings},
 		{"finds by token in the order given", test_finds_by_token_in_the_order_given},
+		{"gathers the members of elastic pools", test_gathers_the_members_of_elastic_pools},
+		{"refuses members that make no sense", test_refuses_members_that_make_no_sense},
+		{"says what is being changed", test_says_what_is_being_changed},
 		{"checks facts", test_checks_facts},
 		{"checks lowered resources", test_checks_lowered_resources},
 		{"adds the token only when the spec wants it",

@@ -68,11 +68,13 @@ static const struct {
 	const char *id;
 } bad_items[] = {
 	{"create", rg_provider_create, ITEM("0", "'outcome': 'done'"),
-		"scripted.node.p[0] is done but has no id", RG_OUTCOME_FAILED, NULL},
+		"\"item\" of \"scripted.node.p[0]\" lacks \"id\"", RG_OUTCOME_FAILED, NULL},
 	{"create", rg_provider_create, ITEM("0", "'outcome': 'done', 'id': ''"),
-		"the id of scripted.node.p[0] is not valid", RG_OUTCOME_FAILED, NULL},
+		"\"item\" /id of \"scripted.node.p[0]\" is \"\", against its minLength of 1",
+		RG_OUTCOME_FAILED, NULL},
 	{"create", rg_provider_create, ITEM("0", "'outcome': 'done', 'id': 5"),
-		"the id of scripted.node.p[0] is not valid", RG_OUTCOME_FAILED, NULL},
+		"\"item\" /id of \"scripted.node.p[0]\" is 5, not of type \"string\"",
+		RG_OUTCOME_FAILED, NULL},
 	{"create", rg_provider_create, DID("0", "i-1"),
 		"the id of scripted.node.p[0] was also returned for another item",
 		RG_OUTCOME_FAILED, NULL},
@@ -83,25 +85,35 @@ static const struct {
 		RG_OUTCOME_DONE, "i-0"},
 	{"create", rg_provider_create,
 		ITEM("0", "'outcome': 'done', 'id': 'i-0', 'attributes': [1]"),
-		"\"attributes\" of scripted.node.p[0] is not an object", RG_OUTCOME_DONE, "i-0"},
+		"\"item\" /attributes of \"scripted.node.p[0]\" is a list, not of type \"object\" "
+		"or \"null\"",
+		RG_OUTCOME_DONE, "i-0"},
 	{"create", rg_provider_create, DID("0", "i-0") "," DID("0", "i-2"),
 		"\"scripted.node.p[0]\" was returned twice", RG_OUTCOME_DONE, "i-0"},
 	{"create", rg_provider_create, DID("0", "i-0") "," DID("7", "i-7"),
 		"an item for \"scripted.node.p[7]\", which was not requested", RG_OUTCOME_DONE,
 		"i-0"},
 	{"create", rg_provider_create, DID("0", "i-0") ",['result', 'item', 5]",
-		"an item for \"no address\", which was not requested", RG_OUTCOME_DONE, "i-0"},
+		"\"item\" is 5, not of type \"object\"", RG_OUTCOME_DONE, "i-0"},
 	{"create", rg_provider_create, DID("0", "i-0") ",['result', 'itm', {}]",
 		"\"itm\" is not a result of it", RG_OUTCOME_DONE, "i-0"},
 	{"create", rg_provider_create, ITEM("0", "'outcome': 'pending', 'id': 'i-0'"),
-		"scripted.node.p[0] has no outcome that create supports", RG_OUTCOME_FAILED, "i-0"},
+		"\"item\" /outcome of \"scripted.node.p[0]\" is \"pending\", not \"done\", "
+		"\"queued\" or "
+		"\"failed\"",
+		RG_OUTCOME_FAILED, "i-0"},
 	{"create", rg_provider_create, ITEM("0", "'outcome': 5, 'id': 'i-0'"),
-		"scripted.node.p[0] has no outcome that create supports", RG_OUTCOME_FAILED, "i-0"},
+		"\"item\" /outcome of \"scripted.node.p[0]\" is 5, not \"done\", \"queued\" or "
+		"\"failed\"",
+		RG_OUTCOME_FAILED, "i-0"},
 	{"create", rg_provider_create,
 		ITEM("0", "'outcome': 'failed', 'class': 'odd', 'definite': true"),
-		"\"odd\" of scripted.node.p[0] is not a failure class", RG_OUTCOME_FAILED, NULL},
+		"\"item\" /class of \"scripted.node.p[0]\" is \"odd\", not \"capacity\", "
+		"\"quota\", \"denied\", \"throttled\", \"conflict\", \"invalid\", \"transient\", "
+		"\"gone\", \"unknown\" or \"canceled\"",
+		RG_OUTCOME_FAILED, NULL},
 	{"create", rg_provider_create, ITEM("0", "'outcome': 'failed'"),
-		"\"(none)\" of scripted.node.p[0] is not a failure class", RG_OUTCOME_FAILED, NULL},
+		"\"item\" of \"scripted.node.p[0]\" lacks \"class\"", RG_OUTCOME_FAILED, NULL},
 	{"create", rg_provider_create, DID("0", "i-0") ",['utf8', 'item']",
 		"\"item\": the text is not valid JSON: line 1, column 1: unable to decode byte "
 		"0xff "
@@ -115,15 +127,18 @@ static const struct {
 		"scripted.node.p[0] is reported as not created, but has an id", RG_OUTCOME_FAILED,
 		"i-0"},
 	{"remove", rg_provider_remove, ITEM("0", "'outcome': 'unsupported'"),
-		"scripted.node.p[0] has no outcome that remove supports", RG_OUTCOME_FAILED, NULL},
+		"\"item\" /outcome of \"scripted.node.p[0]\" is \"unsupported\", not \"done\", "
+		"\"pending\" or \"failed\"",
+		RG_OUTCOME_FAILED, NULL},
 	{"remove", rg_provider_remove, ITEM("0", "'outcome': 'pending'"),
 		"scripted.node.p[0] is pending, but scripted.node has no remove_timeout_s",
 		RG_OUTCOME_FAILED, NULL},
 	{"update", rg_provider_update, ITEM("0", "'outcome': 'pending', 'operation': ''"),
-		"the operation of scripted.node.p[0] is not a string of at most 4096 bytes",
+		"\"item\" /operation of \"scripted.node.p[0]\" is \"\", against its minLength of 1",
 		RG_OUTCOME_PENDING, NULL},
 	{"remove", rg_provider_remove, ITEM("0", "'outcome': 'done', 'operation': 5"),
-		"the operation of scripted.node.p[0] is not a string of at most 4096 bytes",
+		"\"item\" /operation of \"scripted.node.p[0]\" is 5, not of type \"string\" or "
+		"\"null\"",
 		RG_OUTCOME_DONE, NULL},
 };
 
@@ -280,6 +295,22 @@ static void test_fails_items_of_a_strange_kind(void)
 	g_assert_cmpuint(scripted_count(scripted, "remove"), ==, 0);
 }
 
+/* In tests raygpu ends if it breaks the contract itself; here, the token is too short. */
+static void test_stops_at_input_of_its_own_that_the_schema_does_not_have(void)
+{
+	if (g_test_subprocess()) {
+		g_setenv("RAYGPU_CHECK_CALLS", "1", TRUE);
+		g_autoptr(Scripted) scripted = open_with("create", "[" DID("0", "i-0") "]");
+		g_autoptr(GPtrArray) results = call(scripted, rg_provider_create);
+		g_assert_null(results);
+		return;
+	}
+	g_test_trap_subprocess(NULL, 0, 0);
+	g_test_trap_assert_failed();
+	g_test_trap_assert_stderr("*the input of create is not in calls.schema.json: \"create\" "
+				  "lacks \"min_count\"*");
+}
+
 int main(int argc, char **argv)
 {
 	static const struct {
@@ -304,6 +335,8 @@ int main(int argc, char **argv)
 		{"remove may not be unsupported", test_remove_may_not_be_unsupported},
 		{"optional calls that are not offered", test_optional_calls_that_are_not_offered},
 		{"fails items of a strange kind", test_fails_items_of_a_strange_kind},
+		{"stops at input of its own that the schema does not have",
+			test_stops_at_input_of_its_own_that_the_schema_does_not_have},
 	};
 	g_test_init(&argc, &argv, NULL);
 	for (size_t i = 0; i < G_N_ELEMENTS(tests); i++) {

@@ -382,6 +382,24 @@ static void test_lists_good_bad_and_hidden_files_as_rows(void)
 	remove_all(dir);
 }
 
+/* raygpu's own modules are looked for beside the program; this one's folder is src/provider. */
+#define BESIDE(name) "../src/provider/" name ".so"
+static const RgBuiltinProvider loaded_builtins[] = {{"gone", NULL, own_data, BESIDE("gone")},
+	{"odd_sound", NULL, own_data, BESIDE("odd_sound")}, {NULL, NULL, NULL, NULL}};
+
+static void test_refuses_an_own_module_that_is_missing_or_of_another_build(void)
+{
+	RgProviderHostOptions options = {.builtins = loaded_builtins};
+	g_autoptr(RgProviderHost) host = rg_provider_host_new(&options);
+	json_auto_t *rows = rg_provider_host_list(host);
+	g_assert_cmpuint(json_array_size(rows), ==, 2);
+	const char *gone = rg_json_str(json_array_get(rows, 0), "reason", "");
+	g_assert_nonnull(strstr(gone, "cannot load raygpu's own module"));
+	g_assert_nonnull(strstr(gone, "/raygpu/internal/"));
+	const char *other = rg_json_str(json_array_get(rows, 1), "reason", "");
+	g_assert_nonnull(strstr(other, "odd_sound.so does not belong to this build of raygpu"));
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
@@ -407,5 +425,7 @@ int main(int argc, char **argv)
 		test_checks_settings_before_the_module_sees_them);
 	g_test_add_func("/provider/load/lists good bad and hidden files as rows",
 		test_lists_good_bad_and_hidden_files_as_rows);
+	g_test_add_func("/provider/load/refuses an own module that is missing or of another build",
+		test_refuses_an_own_module_that_is_missing_or_of_another_build);
 	return g_test_run();
 }

@@ -63,6 +63,55 @@ static void test_brings_answers_back(void)
 	g_assert_cmpuint(test_server_count(server), ==, 1);
 }
 
+/* Whether a list of `n` requests that bring nothing is given up: each for another page, or always
+ * for the same one. */
+static bool gives_up(unsigned n, bool same, const char *pause)
+{
+	g_autoptr(TestServer) server = test_server_new(answer_by_path, NULL);
+	g_autoptr(GString) script = g_string_new("{'list': [[");
+	for (unsigned i = 0; i < n; i++)
+		g_string_append_printf(script, "%s['http', 'GET', '%s/x?%u', true], ", pause,
+			test_server_url(server), same ? 0 : i);
+	g_string_append(script, "['status', -1]]]}");
+	g_autoptr(Scripted) scripted = scripted_open(script->str, true);
+	g_assert_false(list(scripted));
+	g_assert_cmpuint(test_server_count(server), ==, n);
+	bool found = false;
+	for (size_t i = 0; i < rg_diags_count(scripted->diags); i++)
+		found |= g_str_equal(rg_diags_get(scripted->diags, i)->code, "http.bad-reply");
+	return found;
+}
+
+static void test_gives_up_a_list_that_repeats_itself(void)
+{
+	g_assert_false(gives_up(201, true, ""));
+	g_assert_true(gives_up(202, true, ""));
+	g_assert_true(gives_up(202, true, "['sleep', 1], "));
+	g_assert_false(gives_up(300, false, ""));
+}
+
+#define REMOVAL "{'kind': 'scripted.node', 'items': [{'address': 'scripted.node.p[0]', 'id': 'i'}]}"
+
+/* The same question 300 times, each after a pause. */
+static void test_waits_for_a_change_as_long_as_the_module_does(void)
+{
+	g_autoptr(TestServer) server = test_server_new(answer_by_path, NULL);
+	g_autoptr(GString) questions = g_string_new(NULL);
+	for (unsigned i = 0; i < 300; i++)
+		g_string_append_printf(questions, "['sleep', 1], ['http', 'GET', '%s/x', true], ",
+			test_server_url(server));
+	g_autofree char *script = g_strdup_printf(
+		"{'remove': [[%s['result', 'item', {'address': 'scripted.node.p[0]', 'outcome': "
+		"'done'}]]]}",
+		questions->str);
+	g_autoptr(Scripted) scripted = scripted_open(script, true);
+	json_auto_t *input = scripted_json(REMOVAL);
+	g_autoptr(GPtrArray) results =
+		rg_provider_remove(scripted->provider, input, scripted->diags);
+	g_assert_cmpint(((RgItemResult *)results->pdata[0])->outcome, ==, RG_OUTCOME_DONE);
+	g_assert_cmpuint(test_server_count(server), ==, 300);
+}
+
 typedef struct {
 	pthread_mutex_t lock;
 	pthread_cond_t full;
@@ -184,8 +233,7 @@ static void test_does_not_believe_a_removal_after_a_refused_request(void)
 		"'scripted.node.p[0]', 'outcome': 'done'}]]]}",
 		test_server_url(server));
 	g_autoptr(Scripted) scripted = scripted_open(script, true);
-	json_auto_t *input = scripted_json("{'kind': 'scripted.node', 'items': [{'address': "
-					   "'scripted.node.p[0]', 'id': 'i'}]}");
+	json_auto_t *input = scripted_json(REMOVAL);
 	g_autoptr(GPtrArray) results =
 		rg_provider_remove(scripted->provider, input, scripted->diags);
 	const RgItemResult *result = g_ptr_array_index(results, 0);
@@ -253,12 +301,58 @@ static void test_runs_helpers_without_a_shell(void)
 {
 	g_autoptr(Scripted) scripted = open_listing(
 		"['exec', 'echo', '$HOME;', 'x'], ['exec', '/bin/false'], ['exec', '/no/such'], "
-		"['exec', 'sh', '-c', 'cat; echo end']");
+		"['exec', 'sh', '-c', 'cat; echo end'], ['exec', 'sh', '-c', 'read -r pid name "
+		"state "
+		"parent group session rest </proc/$$/stat; echo $((session == $$))']");
 	g_assert_true(list(scripted));
 	g_assert_cmpstr(note(scripted, 0), ==, "exec 0 length 9: $HOME; x");
 	g_assert_cmpstr(note(scripted, 1), ==, "exec -1 length 0:");
 	g_assert_cmpstr(note(scripted, 2), ==, "exec -1 length 0:");
 	g_assert_cmpstr(note(scripted, 3), ==, "exec 0 length 4: end");
+	/* a session of its own: it can ask nothing of a terminal */
+	g_assert_cmpstr(note(scripted, 4), ==, "exec 0 length 2: 1");
+}
+
+static void test_tells_how_each_of_many_programs_ended(void)
+{
+	g_autoptr(Scripted) scripted =
+		open_listing("['exec_all', 'printf out; printf err >&2; exit 3', 'kill -9 $$', "
+			     "'printf fine']");
+	g_assert_true(list(scripted));
+	g_assert_cmpstr(note(scripted, 0), ==, "0: 3 [out] [err]");
+	g_assert_cmpstr(note(scripted, 1), ==, "0: 137 [] []");
+	g_assert_cmpstr(note(scripted, 2), ==, "0: 0 [fine] []");
+}
+
+/* The first waits for what the second writes: one after the other, both would time out. */
+static void test_runs_many_programs_at_the_same_time(void)
+{
+	g_autofree char *dir = g_dir_make_tmp("exec-XXXXXX", NULL);
+	g_autofree char *path = g_build_filename(dir, "pipe", NULL);
+	g_assert_cmpint(mkfifo(path, 0600), ==, 0);
+	g_autoptr(Scripted) scripted = open_listing(
+		"['exec_all', 'cat %s', 'printf met >%s', 'printf late >&2; sleep 60']", path,
+		path);
+	g_assert_true(list(scripted));
+	g_assert_cmpstr(note(scripted, 0), ==, "-1: 0 [met] []");
+	g_assert_cmpstr(note(scripted, 1), ==, "-1: 0 [] []");
+	g_assert_cmpstr(note(scripted, 2), ==, "-1: -1 [] [late]");
+	g_unlink(path);
+	g_rmdir(dir);
+}
+
+static void test_more_programs_than_run_at_a_time_all_end(void)
+{
+	g_autoptr(GString) script = g_string_new("['exec_all'");
+	for (int i = 0; i < 70; i++)
+		g_string_append_printf(script, ", 'printf %d'", i);
+	g_string_append(script, "]");
+	g_autoptr(Scripted) scripted = open_listing("%s", script->str);
+	g_assert_true(list(scripted));
+	for (size_t i = 0; i < 70; i++) {
+		g_autofree char *text = g_strdup_printf("0: 0 [%zu] []", i);
+		g_assert_cmpstr(note(scripted, i), ==, text);
+	}
 }
 
 static void test_helpers_get_variables_and_input(void)
@@ -353,6 +447,9 @@ int main(int argc, char **argv)
 		void (*test)(void);
 	} tests[] = {
 		{"brings answers back", test_brings_answers_back},
+		{"gives up a list that repeats itself", test_gives_up_a_list_that_repeats_itself},
+		{"waits for a change as long as the module does",
+			test_waits_for_a_change_as_long_as_the_module_does},
 		{"sends requests side by side", test_sends_requests_side_by_side},
 		{"a request without an answer fails the lot",
 			test_a_request_without_an_answer_fails_the_lot},
@@ -371,6 +468,11 @@ int main(int argc, char **argv)
 		{"reads the environment that cmd gives", test_reads_the_environment_that_cmd_gives},
 		{"reads regular files up to the cap", test_reads_regular_files_up_to_the_cap},
 		{"runs helpers without a shell", test_runs_helpers_without_a_shell},
+		{"tells how each of many programs ended",
+			test_tells_how_each_of_many_programs_ended},
+		{"runs many programs at the same time", test_runs_many_programs_at_the_same_time},
+		{"more programs than run at a time all end",
+			test_more_programs_than_run_at_a_time_all_end},
 		{"helpers get variables and input", test_helpers_get_variables_and_input},
 		{"reading calls run only programs that read",
 			test_reading_calls_run_only_programs_that_read},

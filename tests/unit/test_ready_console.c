@@ -139,6 +139,21 @@ static void test_the_heads_roster_names_the_members(void)
 	g_assert_null(rg_roster_find(roster, "i-3"));
 }
 
+static void test_the_head_says_what_ray_waits_for(void)
+{
+	g_autoptr(RgConsole) silent = rg_console_parse(R "booted" B " step=start end\n");
+	g_assert_cmpint(silent->demand.at, ==, -1);
+	g_autoptr(RgConsole) console = rg_console_parse(
+		R "demand" B " step=ray at=7 requests=3 groups=1 shapes=3xCPU:1+GPU:8 end\n");
+	g_assert_cmpint(console->demand.at, ==, 7);
+	g_assert_cmpint(console->demand.requests, ==, 3);
+	g_assert_cmpint(console->demand.groups, ==, 1);
+	g_assert_cmpstr(console->demand.shapes, ==, "3xCPU:1+GPU:8");
+	g_autoptr(RgConsole) wrong =
+		rg_console_parse(R "demand" B " step=ray at=7 requests=-3 groups=1 shapes=x end\n");
+	g_assert_cmpint(wrong->demand.at, ==, -1);
+}
+
 static void test_an_incomplete_roster_leaves_the_last_whole_one(void)
 {
 	g_autofree char *whole = nodes_line(7, 1, 1, 8, FIRST);
@@ -182,6 +197,8 @@ int main(int argc, char **argv)
 		test_another_boot_ends_what_was_reported);
 	g_test_add_func("/console/the-heads-roster-names-the-members",
 		test_the_heads_roster_names_the_members);
+	g_test_add_func(
+		"/console/the-head-says-what-ray-waits-for", test_the_head_says_what_ray_waits_for);
 	g_test_add_func("/console/an-incomplete-roster-leaves-the-last-whole-one",
 		test_an_incomplete_roster_leaves_the_last_whole_one);
 	g_test_add_func(

@@ -61,8 +61,82 @@ static void test_doubts_a_view_that_an_update_may_yet_change(void)
 		resource->updated_s = cases[i].updated_s;
 		resource->updating = cases[i].updating;
 		world_assert_presence(&world, "scripted.node.p[0]", RG_PRESENT);
+		const RgResource *seen = world_look(&world, "scripted.node.p[0]");
+		g_assert_true(seen->doubtful == cases[i].doubtful);
+		g_assert_true(seen->unended == (seen->doubtful && cases[i].updated_s != YOUNG));
+	}
+}
+
+/* The cloud said that nothing is under way, before a read that must show what had ended by then. */
+static void test_doubts_no_update_that_the_cloud_is_not_at(void)
+{
+	static const struct {
+		int64_t updated_s, said_s;
+		bool doubtful;
+	} cases[] = {
+		{NOW - 60, 31, false},
+		{NOW - 60, 29, true}, /* it may have ended since */
+		{YOUNG, 31, true},
+	};
+	for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
+		g_autoptr(GHashTable) quiet = g_hash_table_new(g_str_hash, g_str_equal);
+		int64_t said_ms = rg_clock_monotonic_ms() - 1000 * cases[i].said_s;
+		g_auto(World) world;
+		world_init(&world, "{'list scripted.node': [[" PAGE(P0) "," DONE "]]}");
+		world.input.settle_ms = 0;
+		RgResource *node = world_record(&world, 0, "i-0", OLD, "{'size': 'big'}");
+		node->updated_s = cases[i].updated_s;
+		node->updating = true;
+		g_hash_table_insert(quiet, node->address, &said_ms);
+		world.input.quiet = quiet;
+		world_assert_presence(&world, "scripted.node.p[0]", RG_PRESENT);
 		g_assert_true(
 			world_look(&world, "scripted.node.p[0]")->doubtful == cases[i].doubtful);
+	}
+}
+
+#define P1 NODE("i-1", "'scripted.node.p[1]'", "")
+#define P1_GROUP NODE("i-1", "'scripted.node.p[1]'", ", 'group': 'other'")
+
+/* What a module sets and does not read back is its fault; what one resource alone has lost, or long
+ * ago, is drift. */
+static void test_an_attribute_that_nobody_reads_back_is_no_drift(void)
+{
+	static const struct {
+		int64_t created_s;
+		const char *recorded[2], *page;
+		bool bad;
+	} cases[] = {
+		{NOW - 60, {"{'size': 'big', 'group': 'g'}", "{'size': 'big', 'group': 'g'}"},
+			PAGE(P0 "," P1), true},
+		{NOW - 60, {"{'size': 'big', 'group': 'g'}", "{'size': 'big', 'group': 'g'}"},
+			PAGE(P0 "," P1_GROUP), false},
+		{NOW - 60, {"{'size': 'big', 'group': 'g'}", "{'size': 'big'}"}, PAGE(P0 "," P1),
+			false},
+		{NOW - 60, {"{'size': 'big', 'count': 1}", "{'size': 'big', 'count': 1}"},
+			PAGE(P0 "," P1), false},
+		{NOW - 60, {"{'size': 'big', 'commit': 'c'}", "{'size': 'big', 'commit': 'c'}"},
+			PAGE(P0 "," P1), false},
+		{OLD, {"{'size': 'big', 'group': 'g'}", "{'size': 'big', 'group': 'g'}"},
+			PAGE(P0 "," P1), false},
+	};
+	for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
+		g_auto(World) world;
+		g_autofree char *script =
+			g_strdup_printf("{'list scripted.node': [[%s," DONE "]]}", cases[i].page);
+		world_init(&world, script);
+		for (int64_t n = 0; n < 2; n++) {
+			g_autofree char *id = g_strdup_printf("i-%d", (int)n);
+			world_record(&world, n, id, cases[i].created_s, cases[i].recorded[n]);
+		}
+		world_assert_presence(
+			&world, "scripted.node.p[1]", cases[i].bad ? RG_UNKNOWN : RG_PRESENT);
+		if (cases[i].bad)
+			scripted_assert_diag(world.scripted->diags, 0, "provider.bad-result",
+				"provider scripted does not report group of scripted.node, for "
+				"any of 2 that raygpu created or changed a few minutes ago");
+		else
+			world_assert_quiet(&world);
 	}
 }
 
@@ -156,7 +230,7 @@ static void test_waits_until_a_removed_one_is_gone(void)
 {
 	g_auto(World) world;
 	world_init(&world, "{'list scripted.node': [[" PAGE(P0) "," DONE "], [" DONE "]]}");
-	g_hash_table_add(world.tombstones, (gpointer)(uintptr_t) "i-0");
+	world_bury(&world, "i-0", NOW);
 	g_assert_null(world_look(&world, "scripted.node.p[0]"));
 	g_assert_cmpuint(world_lists(&world), ==, 2);
 	g_assert_cmpuint(rg_resource_set_extras(world.observed)->len, ==, 0);
@@ -168,12 +242,26 @@ static void test_warns_of_a_removed_one_that_stays(void)
 	g_auto(World) world;
 	world_init(&world, "{'list scripted.node': [[" PAGE(P0) "," DONE "]]}");
 	world.input.settle_ms = 250;
-	g_hash_table_add(world.tombstones, (gpointer)(uintptr_t) "i-0");
+	world_bury(&world, "i-0", NOW);
 	g_assert_null(world_look(&world, "scripted.node.p[0]"));
 	g_assert_cmpuint(rg_resource_set_extras(world.observed)->len, ==, 0);
 	scripted_assert_diag(world.scripted->diags, 0, "refresh.unsettled",
 		"i-0 was removed a short while ago, but the cloud still shows it as running");
 	g_assert_false(rg_diags_has_errors(world.scripted->diags));
+}
+
+/* Whatever the state says: it runs. */
+static void test_a_removed_one_that_stays_longer_is_unmanaged(void)
+{
+	g_auto(World) world;
+	world_init(&world, "{'list scripted.node': [[" PAGE(P0) "," DONE "]]}");
+	world_bury(&world, "i-0", OLD);
+	g_assert_null(world_look(&world, "scripted.node.p[0]"));
+	g_assert_cmpuint(world_lists(&world), ==, 1);
+	const GPtrArray *extras = rg_resource_set_extras(world.observed);
+	g_assert_cmpuint(extras->len, ==, 1);
+	g_assert_true(((const RgResource *)extras->pdata[0])->unmanaged);
+	world_assert_quiet(&world);
 }
 
 /* consistency_s 0: what has the id of a removed one, a name, was created since. */
@@ -189,7 +277,7 @@ static void test_another_one_with_the_id_of_a_removed_one(void)
 	disk->presence = RG_PENDING;
 	disk->created_s = YOUNG;
 	g_assert_true(rg_resource_set_add(world.recorded, disk));
-	g_hash_table_add(world.tombstones, (gpointer)(uintptr_t) "d");
+	world_bury(&world, "d", NOW);
 	world_assert_presence(&world, "scripted.disk.a", RG_PRESENT);
 	g_assert_cmpuint(scripted_count(world.scripted, "list scripted.disk"), ==, 1);
 	world_assert_quiet(&world);
@@ -207,6 +295,67 @@ static void test_a_failure_while_settling_counts_too(void)
 	world_assert_presence(&world, "scripted.node.p[1]", RG_UNKNOWN);
 	scripted_assert_diag(world.scripted->diags, 0, "provider.transient", "no answer");
 	g_assert_cmpuint(world_lists(&world), ==, 2);
+}
+
+/* A destroy that was cut off has removed it, or its creation does not show yet: one more run is
+ * enough. */
+static void waits_as_long_as_needed(World *world)
+{
+	world->input.settle_ms = 1000;
+	world_assert_presence(world, "scripted.node.p[0]", RG_ABSENT);
+	world_assert_quiet(world);
+}
+
+static void test_waits_longer_for_what_was_leaving(void)
+{
+	g_auto(World) world;
+	world_init(&world, "{'list scripted.node': [[" DONE "]]}");
+	world_record(&world, 0, "i-0", YOUNG, "{'size': 'big'}")->leaving = true;
+	waits_as_long_as_needed(&world);
+}
+
+static void test_waits_longer_for_what_is_to_be_removed(void)
+{
+	g_auto(World) world;
+	world_init(&world, "{'list scripted.node': [[" DONE "]]}");
+	world_record(&world, 0, "i-0", YOUNG, "{'size': 'big'}");
+	world.input.removing = true;
+	waits_as_long_as_needed(&world);
+}
+
+/* By a clock that was ahead. */
+static void test_waits_longer_for_what_is_dated_in_the_future(void)
+{
+	g_auto(World) world;
+	world_init(&world, "{'list scripted.node': [[" DONE "]]}");
+	world_record(&world, 0, "i-0", NOW + 86400, "{'size': 'big'}");
+	waits_as_long_as_needed(&world);
+}
+
+/* The run that waited for it knows that it is over, whatever the date. */
+static void test_doubts_an_update_from_the_future_only_until_it_was_waited_for(void)
+{
+	for (int waited_s = 0; waited_s <= 900; waited_s += 900) {
+		g_auto(World) world;
+		world_init(&world, "{'list scripted.node': [[" PAGE(P0) "," DONE "]]}");
+		RgResource *node = world_record(&world, 0, "i-0", OLD, "{'size': 'big'}");
+		node->updating = true;
+		node->updated_s = NOW + 86400;
+		world.input.since_ms = rg_clock_monotonic_ms() - 1000 * waited_s;
+		world_assert_presence(&world, "scripted.node.p[0]", RG_PRESENT);
+		g_assert_true(
+			world_look(&world, "scripted.node.p[0]")->doubtful == (waited_s == 0));
+	}
+}
+
+static void test_waits_not_at_all_if_it_must_not(void)
+{
+	g_auto(World) world;
+	world_init(&world, "{'list scripted.node': [[" DONE "]]}");
+	world_record(&world, 0, "i-0", YOUNG, "{'size': 'big'}")->leaving = true;
+	world.input.settle_ms = 0;
+	world_assert_presence(&world, "scripted.node.p[0]", RG_UNKNOWN);
+	g_assert_cmpuint(world_lists(&world), ==, 1);
 }
 
 static void *cancel_soon(void *data)
@@ -245,6 +394,10 @@ int main(int argc, char **argv)
 			test_is_unknown_when_a_young_one_does_not_appear_in_time},
 		{"doubts a view that an update may yet change",
 			test_doubts_a_view_that_an_update_may_yet_change},
+		{"doubts no update that the cloud is not at",
+			test_doubts_no_update_that_the_cloud_is_not_at},
+		{"an attribute that nobody reads back is no drift",
+			test_an_attribute_that_nobody_reads_back_is_no_drift},
 		{"doubts no update that ended with its run",
 			test_doubts_no_update_that_ended_with_its_run},
 		{"reads again while a young one shows the old view",
@@ -254,9 +407,19 @@ int main(int argc, char **argv)
 			test_does_not_wait_for_what_the_cloud_does_not_tell},
 		{"waits until a removed one is gone", test_waits_until_a_removed_one_is_gone},
 		{"warns of a removed one that stays", test_warns_of_a_removed_one_that_stays},
+		{"a removed one that stays longer is unmanaged",
+			test_a_removed_one_that_stays_longer_is_unmanaged},
 		{"another one with the id of a removed one",
 			test_another_one_with_the_id_of_a_removed_one},
 		{"a failure while settling counts too", test_a_failure_while_settling_counts_too},
+		{"waits longer for what was leaving", test_waits_longer_for_what_was_leaving},
+		{"waits longer for what is to be removed",
+			test_waits_longer_for_what_is_to_be_removed},
+		{"waits longer for what is dated in the future",
+			test_waits_longer_for_what_is_dated_in_the_future},
+		{"doubts an update from the future only until it was waited for",
+			test_doubts_an_update_from_the_future_only_until_it_was_waited_for},
+		{"waits not at all if it must not", test_waits_not_at_all_if_it_must_not},
 		{"stops waiting when canceled", test_stops_waiting_when_canceled},
 	};
 	g_test_init(&argc, &argv, NULL);

@@ -3,8 +3,8 @@
  * characters that a terminal would interpret and for lines that are too wide although they could be
  * broken. */
 #include "../golden/golden.h"
-#include "render/report.h"
-#include "render/stream.h"
+#include "render/report/report.h"
+#include "render/stream/stream.h"
 #include <string.h>
 
 static bool update;

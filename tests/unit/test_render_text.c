@@ -1,7 +1,7 @@
 /* Diagnostics under the line of the spec, and the progress of an apply. */
-#include "render/paint.h"
-#include "render/fit.h"
-#include "render/cost.h"
+#include "render/text/paint.h"
+#include "render/fit/fit.h"
+#include "render/text/cost.h"
 #include "base/redact.h"
 #include "render/render.h"
 #include <string.h>
@@ -160,6 +160,38 @@ static void test_notice(void)
 	g_assert_cmpstr(log, ==, "Interrupted: waiting for requests in flight\n");
 }
 
+static char *waiting_of(unsigned width)
+{
+	static const RgReadyPool pools[] = {{"head", 1, 0, 1, 0}, {"train", 4, 1, 2, 0}};
+	RgPlan *plan = two_nodes();
+	g_autoptr(GString) out = g_string_new(NULL);
+	g_autoptr(RgProgress) progress =
+		rg_progress_new(plan, true, &(RgStyle){false, width}, collect, out);
+	RgEvent done = {.type = RG_EVENT_DONE, .address = "t.node.a[0]", .pool = "a"};
+	done.action = RG_ACTION_CREATE;
+	rg_progress_event(progress, &done);
+	rg_progress_event(progress, &done);
+	rg_progress_ready(progress, &(RgReadyEvent){.n = 2, .pools = pools});
+	rg_progress_finish(progress);
+	g_ptr_array_unref(plan->changes);
+	g_free(plan);
+	return g_strdup(out->str);
+}
+
+/* While it is redrawn it has one line; what stays has all pools. */
+static void test_waiting_leaves_all_pools(void)
+{
+	g_autofree char *wide = waiting_of(120);
+	g_assert_nonnull(strstr(wide, "2 of 2 done  a 2/2\n"));
+	g_assert_true(g_str_has_suffix(wide,
+		"  0s  Ray: head 1 of 1 joined, train 2 of 4 joined (1 booting, 1 pulling the "
+		"image)\n"));
+	g_autofree char *narrow = waiting_of(40);
+	g_assert_nonnull(strstr(narrow, "  0s  Ray: 3 of 5 nodes joined\r"));
+	g_assert_true(g_str_has_suffix(narrow, "image)\n"));
+	g_assert_nonnull(strstr(narrow, "head 1 of 1 joined,"));
+}
+
 static const RgStyle dated = {.width = 80, .today = "2026-11-22"};
 
 static void test_cost_marks(void)
@@ -224,6 +256,30 @@ static void test_pool_marks(void)
 	g_assert_cmpstr(ends, ==, "$1.00~ -> $0.00");
 }
 
+static void test_messages_of_others(void)
+{
+	/* libpq indents with tabs, an API server ends lines */
+	g_autoptr(RgDiags) diags = rg_diags_new();
+	RgDiag *diag = rg_diags_error(
+		diags, "state.unreachable", "admission webhook denied:\n\tno\ttoken");
+	rg_diag_detail(diag, "PostgreSQL: connection refused\n\tIs the server\trunning?\r\n");
+	rg_diag_hint(diag, "a\033[8mb");
+	g_autofree char *got = rg_render_diags(diags, &plain);
+	g_assert_cmpstr(got, ==,
+		"\nError: admission webhook denied: no token [state.unreachable]\n"
+		"  PostgreSQL: connection refused\n  Is the server running?\n  \n"
+		"  hint: a\357\277\275[8mb\n");
+}
+
+static void test_only_our_escape_codes(void)
+{
+	g_autofree char *got = rg_render_printable(
+		"\033[31mred\033[0m \033[8mhidden\033[0m \033[30mblack\033[47m\033[01m");
+	g_assert_cmpstr(got, ==,
+		"\033[31mred\033[0m \357\277\275[8mhidden\033[0m "
+		"\357\277\275[30mblack\357\277\275[47m\357\277\275[01m");
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
@@ -231,9 +287,12 @@ int main(int argc, char **argv)
 	g_test_add_func("/render/a-long-line-is-cut-around-the-caret", test_long_line);
 	g_test_add_func("/render/a-secret-in-the-line-is-not-shown", test_secret);
 	g_test_add_func("/render/a-line-break-forges-nothing", test_forged_line);
+	g_test_add_func("/render/messages-of-others", test_messages_of_others);
+	g_test_add_func("/render/only-our-escape-codes", test_only_our_escape_codes);
 	g_test_add_func("/render/progress-on-and-off-a-terminal", test_progress);
 	g_test_add_func("/render/progress-by-pool", test_a_line_of_progress_is_a_pool);
 	g_test_add_func("/render/a-notice-breaks-between-words-on-a-terminal", test_notice);
+	g_test_add_func("/render/waiting-leaves-all-pools", test_waiting_leaves_all_pools);
 	g_test_add_func("/render/cost-marks", test_cost_marks);
 	g_test_add_func("/render/fit-cost-marks", test_fit_cost_marks);
 	g_test_add_func("/render/pool-marks", test_pool_marks);

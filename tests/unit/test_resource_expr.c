@@ -119,7 +119,7 @@ static void test_gzip_gives_the_text_back_and_the_same_bytes_each_time(void)
 	gsize len;
 	g_assert_true(json_equal(one, two));
 	g_autofree guchar *bytes = g_base64_decode(json_string_value(one), &len);
-	g_assert_cmpuint(len, ==, rg_expr_gzip_size(text, 50000));
+	g_assert_cmpuint(len, ==, rg_expr_gzip_size(text, 50000, 0));
 	/* RFC 1952: magic, deflate, no flags, mtime 0, XFL, OS unknown */
 	static const guchar header[] = {0x1f, 0x8b, 8, 0, 0, 0, 0, 0};
 	g_assert_cmpmem(bytes, sizeof(header), header, sizeof(header));
@@ -133,6 +133,18 @@ static void test_gzip_gives_the_text_back_and_the_same_bytes_each_time(void)
 	g_assert_cmpint(inflate(&stream, Z_FINISH), ==, Z_STREAM_END);
 	inflateEnd(&stream);
 	g_assert_cmpstr(back, ==, text);
+}
+
+static void test_gzip_size_is_exact_unless_less_is_enough(void)
+{
+	g_autoptr(GString) text = g_string_new(NULL);
+	for (int i = 0; i < 3000; i++)
+		g_string_append_printf(text, "%d set %d\n", i * i, i % 7);
+	size_t exact = rg_expr_gzip_size(text->str, text->len, 0);
+	size_t fast = rg_expr_gzip_size(text->str, text->len, text->len);
+	g_assert_cmpuint(exact, <, fast);
+	g_assert_cmpuint(rg_expr_gzip_size(text->str, text->len, fast), ==, fast);
+	g_assert_cmpuint(rg_expr_gzip_size(text->str, text->len, fast - 1), ==, exact);
 }
 
 static void test_gunzip_is_the_way_back_and_keeps_to_its_cap(void)
@@ -187,6 +199,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/expr/every-part", test_a_lenient_lookup_hears_of_every_part);
 	g_test_add_func("/expr/references-are-renamed", test_references_are_renamed);
 	g_test_add_func("/expr/gzip", test_gzip_gives_the_text_back_and_the_same_bytes_each_time);
+	g_test_add_func("/expr/gzip-size", test_gzip_size_is_exact_unless_less_is_enough);
 	g_test_add_func("/expr/gunzip", test_gunzip_is_the_way_back_and_keeps_to_its_cap);
 	return g_test_run();
 }

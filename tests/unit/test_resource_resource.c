@@ -58,9 +58,7 @@ static void test_set_keeps_address_order_and_refuses_doubles(void)
 	g_assert_null(rg_resource_set_get(set, 3));
 	g_assert_cmpstr(rg_resource_set_find(set, "a.b.x[2]")->id, ==, "i-2");
 	g_assert_null(rg_resource_set_find(set, "a.b.x[3]"));
-	g_assert_cmpint(rg_resource_set_find_id(set, "a.b", "i-10")->index, ==, 10);
-	g_assert_null(rg_resource_set_find_id(set, "a.c", "i-10"));
-	g_assert_null(rg_resource_set_find_id(set, "a.b", NULL));
+	g_assert_cmpint(rg_resource_set_find(set, "a.b.x[10]")->index, ==, 10);
 }
 
 static void test_set_interns_equal_attributes(void)

@@ -76,7 +76,7 @@ static void many_findings_are_cut(void)
 static void many_duplicates_are_fast(void)
 {
 	g_autofree char *text = repeat("a: 1\n", 60000);
-	assert_code(text, "spec.missing-key");
+	assert_code(text, "yaml.duplicate-key");
 }
 
 static void long_keys_over_many_values_are_refused(void)

@@ -26,8 +26,8 @@ static const char full[] =
 	"    labels: {stage: training}\n"
 	"    resources: {slots: 15}\n"
 	"    env: {NCCL_DEBUG: WARN}\n"
-	"  a-serve: {accelerators: T4, nodes: 0}\n"
-	"  cpu: {<<: *h, nodes: 0x3}\n";
+	"  a-serve: {accelerators: T4, nodes: 0, ready_timeout: 20m}\n"
+	"  cpu: {<<: *h, nodes: 0x3, ready_timeout: 90s}\n";
 
 static RgCluster *load_text(const char *text)
 {
@@ -76,6 +76,18 @@ static void cluster_has_every_field(void)
 	g_assert_cmpstr(cluster->ray.image, ==, "rayproject/ray:2.52.0-py311-cu121");
 	g_assert_true(cluster->ray.auth_token);
 	g_assert_cmpuint(rg_cluster_nodes(cluster), ==, 6);
+}
+
+static void durations_are_seconds(void)
+{
+	g_autoptr(RgCluster) cluster = load_text(full);
+	for (guint i = 0; i < cluster->pools->len; i++) {
+		const RgPool *pool = pool_at(cluster, i);
+		unsigned wanted = g_str_equal(pool->name, "a-serve") ? 1200
+				  : g_str_equal(pool->name, "cpu")   ? 90
+								     : 0;
+		g_assert_cmpuint(pool->ready_timeout_s, ==, wanted);
+	}
 }
 
 static void head_is_a_pool_of_one(void)
@@ -280,6 +292,7 @@ int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
 	g_test_add_func("/spec/load/cluster-has-every-field", cluster_has_every_field);
+	g_test_add_func("/spec/load/durations", durations_are_seconds);
 	g_test_add_func("/spec/load/head-is-a-pool-of-one", head_is_a_pool_of_one);
 	g_test_add_func("/spec/load/pools-keep-the-files-order", pools_keep_the_files_order);
 	g_test_add_func("/spec/load/every-value-has-its-place", every_value_has_its_place);

@@ -100,7 +100,7 @@ static bool remove_some(Fixture *f, const RgSnapshot *snapshot, GRand *rand, int
 		const char *address = resource->address;
 		if (resource->presence != RG_PRESENT || g_rand_int_range(rand, 0, 5) != 0)
 			continue;
-		if (!rg_store_removed(f->store, CLUSTER, &address, 1, f->diags) ||
+		if (!remove_records(f, &address, 1) ||
 			!tell(fd, 'r', (int)resource->index, resource->generation, 0))
 			return false;
 	}

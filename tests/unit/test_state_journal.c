@@ -143,6 +143,50 @@ static void test_create_over_a_vanished_record_keeps_its_id_as_tombstone(
 	g_assert_cmpstr(rg_resource_set_find(done->recorded, T0)->id, ==, "i-new");
 }
 
+/* A run that never saw it missing, or saw another one missing, cannot take its address. */
+static void test_create_over_a_record_that_nobody_missed_is_refused(
+	Fixture *f, gconstpointer unused)
+{
+	fixture_open(f);
+	g_assert_true(settle_created(f, open_batch(f, 0, 1), T0, "i-old"));
+	json_auto_t *attrs = json_object(), *members = json_array();
+	json_t *member = member_new(f, T0, attrs);
+	json_array_append_new(members, member);
+	RgJournalRow row = {.kind = (char *)(uintptr_t) "aws.instance",
+		.token = (char *)(uintptr_t) "0123",
+		.input = attrs,
+		.members = members};
+	static const char *const missed[] = {NULL, "i-other"};
+	for (size_t i = 0; i < G_N_ELEMENTS(missed); i++) {
+		int64_t id;
+		json_object_del(member, "gone");
+		rg_json_set_str(member, "gone", missed[i]);
+		g_assert_false(rg_store_journal_open(f->store, CLUSTER, &row, &id, f->diags));
+		const RgDiag *diag = assert_code(f->diags, "state.moved");
+		g_assert_cmpstr(diag->summary, ==,
+			T0 " is recorded as i-old, which was neither removed nor found missing");
+		diags_reset(f);
+		g_assert_false(
+			rg_store_gone(f->store, CLUSTER, &(RgGone){T0, missed[i]}, 1, f->diags));
+		assert_code(f->diags, "state.moved");
+		diags_reset(f);
+	}
+	g_autoptr(RgSnapshot) after = load(f);
+	g_assert_cmpstr(rg_resource_set_find(after->recorded, T0)->id, ==, "i-old");
+	g_assert_cmpuint(g_hash_table_size(after->tombstones), ==, 0);
+}
+
+static void test_only_what_was_asked_to_leave_is_removed(Fixture *f, gconstpointer unused)
+{
+	const char *address = T0;
+	fixture_open(f);
+	g_assert_true(settle_created(f, open_batch(f, 0, 1), T0, "i-0"));
+	g_assert_false(rg_store_removed(f->store, CLUSTER, &address, 1, f->diags));
+	assert_code(f->diags, "state.moved");
+	diags_reset(f);
+	g_assert_true(remove_records(f, &address, 1));
+}
+
 #define ADD(path, function)                                                                        \
 	g_test_add("/state/" path, Fixture, NULL, fixture_up, function, fixture_down)
 
@@ -217,6 +261,10 @@ int main(int argc, char **argv)
 	ADD("journal/used-identity-is-refused", test_a_used_identity_is_refused);
 	ADD("journal/create-over-vanished",
 		test_create_over_a_vanished_record_keeps_its_id_as_tombstone);
+	ADD("journal/create-over-a-record-that-nobody-missed",
+		test_create_over_a_record_that_nobody_missed_is_refused);
+	ADD("record/only-what-was-asked-to-leave-is-removed",
+		test_only_what_was_asked_to_leave_is_removed);
 	ADD("group", test_a_group_is_one_transaction);
 	ADD("group-fails", test_a_group_fails_as_a_whole);
 	ADD("group-empty", test_an_empty_group_writes_nothing);

@@ -37,10 +37,10 @@ static void make_two(Fixture *f)
 
 static void test_each_end_has_its_name(Fixture *f, gconstpointer unused)
 {
-	static const char *const zero[] = {T0}, *const one[] = {T1};
+	static const char *const zero[] = {T0};
 	make_two(f);
-	g_assert_true(rg_store_removed(f->store, CLUSTER, zero, 1, f->diags));
-	g_assert_true(rg_store_gone(f->store, CLUSTER, one, 1, f->diags));
+	g_assert_true(remove_records(f, zero, 1));
+	g_assert_true(rg_store_gone(f->store, CLUSTER, &(RgGone){T1, "i-1"}, 1, f->diags));
 	int64_t row = open_batch(f, 2, 1);
 	g_assert_true(settle_created(f, row, "aws.instance.train[2]", "i-2"));
 	g_assert_true(rg_store_forget(f->store, CLUSTER, "aws.instance.train[2]", f->diags));
@@ -104,7 +104,7 @@ static void test_a_new_price_begins_a_new_lifetime(Fixture *f, gconstpointer unu
 	execute(f->path, "UPDATE resources SET address = 'aws.instance.other[0]'"
 			 " WHERE address = '" T0 "'");
 	fixture_open(f);
-	g_assert_true(rg_store_removed(f->store, CLUSTER, moved, 1, f->diags));
+	g_assert_true(remove_records(f, moved, 1));
 	json_auto_t *after = lifetimes_of(f);
 	g_assert_cmpstr(ending_of(after, 2), ==, "removed");
 	g_assert_cmpint(

@@ -98,7 +98,8 @@ static void test_edits_are_no_updates(Fixture *f, gconstpointer unused)
 {
 	fill(f);
 	const char *serve = "aws.instance.serve[0]";
-	g_assert_true(rg_store_updating(f->store, CLUSTER, &serve, 1, true, f->diags));
+	g_assert_true(rg_store_updating(f->store, CLUSTER, &serve, 1, 2, f->diags));
+	g_assert_true(rg_store_updating(f->store, CLUSTER, &serve, 1, 1, f->diags));
 	json_auto_t *attrs = json_pack(
 		"{s:{s:s, s:s}}", "group", "$ref", "aws.placement_group.big", "attr", "group_name");
 	json_auto_t *needs = json_pack("[s]", "aws.placement_group.big");
@@ -112,6 +113,7 @@ static void test_edits_are_no_updates(Fixture *f, gconstpointer unused)
 	g_assert_true(json_equal(node->attrs, attrs));
 	g_assert_cmpstr(node->depends_on[0], ==, "aws.placement_group.big");
 	g_assert_true(node->updating);
+	g_assert_cmpuint(node->updates, ==, 3);
 	g_assert_cmpstr(node->marked_as, ==, serve);
 	node = rg_resource_set_find(after->recorded, T(0));
 	g_assert_true(json_equal(node->attrs, attrs));
@@ -143,7 +145,6 @@ static void check_refused(
 static void test_what_is_refused(Fixture *f, gconstpointer unused)
 {
 	fill(f);
-	const char *leaving = T(1);
 	open_batch(f, 5, 1);
 	const RgMove first = {T(0), B(0), "big", NULL};
 	const RgMove taken[] = {first, {T(1), B(0), "big", NULL}};
@@ -155,12 +156,21 @@ static void test_what_is_refused(Fixture *f, gconstpointer unused)
 	check_refused(f, taken, 2, NULL, "is already recorded");
 	check_refused(f, to_open, 2, NULL, "train[5] is still open");
 	check_refused(f, open, 2, NULL, "train[5] is still open");
-	check_refused(f, none, 2, NULL, "is gone, or being removed");
-	check_refused(f, kind, 2, NULL, "is gone, or being removed");
+	check_refused(f, none, 2, NULL, "it is gone");
+	check_refused(f, kind, 2, NULL, "it is gone");
 	check_refused(f, &first, 1, &gone, "is no longer recorded");
+}
+
+static void test_a_removal_goes_on_at_the_new_address(Fixture *f, gconstpointer unused)
+{
+	fill(f);
+	const char *leaving = T(1);
+	const RgMove moves[] = {{T(0), B(0), "big", NULL}, {T(1), B(1), "big", NULL}};
 	g_assert_true(rg_store_leaving(f->store, CLUSTER, &leaving, 1, true, f->diags));
-	const RgMove going[] = {first, {T(1), B(1), "big", NULL}};
-	check_refused(f, going, 2, NULL, "is gone, or being removed");
+	g_assert_true(move(f, moves, 2));
+	g_autoptr(RgSnapshot) after = load(f);
+	g_assert_false(rg_resource_set_find(after->recorded, B(0))->leaving);
+	g_assert_true(rg_resource_set_find(after->recorded, B(1))->leaving);
 }
 
 static void test_moves_stand_in_the_run(Fixture *f, gconstpointer unused)
@@ -186,6 +196,7 @@ int main(int argc, char **argv)
 	ADD("the-lifetime-goes-along", test_the_lifetime_goes_along);
 	ADD("edits-are-no-updates", test_edits_are_no_updates);
 	ADD("what-is-refused", test_what_is_refused);
+	ADD("a-removal-goes-on", test_a_removal_goes_on_at_the_new_address);
 	ADD("moves-stand-in-the-run", test_moves_stand_in_the_run);
 	return g_test_run();
 }

@@ -14,7 +14,7 @@ static void test_removed_leaves_tombstone_and_next_generation(Fixture *f, gconst
 	g_assert_true(settle_created(f, row, T0, "i-0"));
 	g_assert_true(settle_created(f, row, T1, "i-1"));
 	const char *const gone[] = {T0, T1, T2};
-	g_assert_true(rg_store_removed(f->store, CLUSTER, gone, 3, f->diags));
+	g_assert_true(remove_records(f, gone, 3));
 	g_autoptr(RgSnapshot) snapshot = load(f);
 	g_assert_cmpuint(rg_resource_set_size(snapshot->recorded), ==, 0);
 	g_assert_true(g_hash_table_contains(snapshot->tombstones, "i-0"));
@@ -33,7 +33,7 @@ static void test_old_tombstones_go(Fixture *f, gconstpointer unused)
 	fixture_open(f);
 	g_assert_true(settle_created(f, open_batch(f, 0, 1), T0, "i-0"));
 	const char *const gone[] = {T0};
-	g_assert_true(rg_store_removed(f->store, CLUSTER, gone, 1, f->diags));
+	g_assert_true(remove_records(f, gone, 1));
 	fixture_close(f);
 	execute(f->path, "UPDATE tombstones SET removed_s = removed_s - 3600");
 	f->store = rg_store_open(f->path, RG_STORE_READ, f->diags);
@@ -66,7 +66,7 @@ static void test_bad_hardware_is_remembered(Fixture *f, gconstpointer unused)
 		"address", T0, "reason", "later");
 	g_assert_true(rg_store_hardware_failed(f->store, CLUSTER, again, f->diags));
 	const char *const gone[] = {T0};
-	g_assert_true(rg_store_removed(f->store, CLUSTER, gone, 1, f->diags));
+	g_assert_true(remove_records(f, gone, 1));
 	g_autoptr(RgSnapshot) snapshot = load(f);
 	g_assert_cmpuint(json_array_size(snapshot->hardware), ==, 2);
 	const json_t *first = json_array_get(snapshot->hardware, 0);
@@ -115,6 +115,17 @@ static void test_old_bad_hardware_goes(Fixture *f, gconstpointer unused)
 	json_auto_t *none = json_array();
 	g_assert_true(rg_store_hardware_failed(f->store, CLUSTER, none, f->diags));
 	g_assert_cmpint(query_int(f->path, "SELECT count(*) FROM hardware"), ==, 1);
+}
+
+/* The cluster's records are gone: reported, not swallowed. */
+static void test_bad_hardware_that_cannot_be_recorded(Fixture *f, gconstpointer unused)
+{
+	fail_two_gpus(f);
+	execute(f->path, "UPDATE clusters SET name = 'other'");
+	json_auto_t *none = json_array();
+	g_assert_false(rg_store_hardware_failed(f->store, CLUSTER, none, f->diags));
+	g_assert_false(rg_store_hardware_forget(f->store, CLUSTER, "GPU-a", f->diags));
+	g_assert_true(rg_diags_has_errors(f->diags));
 }
 
 static void test_record_changes_what_is_given(Fixture *f, gconstpointer unused)
@@ -226,7 +237,7 @@ static void test_a_removal_that_was_begun_is_remembered(Fixture *f, gconstpointe
 	g_assert_true(rg_store_leaving(f->store, CLUSTER, addresses, 1, false, f->diags));
 	g_assert_false(is_leaving(f, T0));
 	g_assert_true(rg_store_leaving(f->store, CLUSTER, addresses, 1, true, f->diags));
-	g_assert_true(rg_store_removed(f->store, CLUSTER, addresses, 1, f->diags));
+	g_assert_true(remove_records(f, addresses, 1));
 	g_assert_true(settle_created(f, open_batch(f, 0, 1), T0, "i-1"));
 	g_assert_false(is_leaving(f, T0)); /* the next generation starts without it */
 	assert_fine(f->diags);
@@ -324,6 +335,7 @@ int main(int argc, char **argv)
 	ADD("record/bad-hardware-is-forgotten-by-either-name",
 		test_bad_hardware_is_forgotten_by_either_name);
 	ADD("record/old-bad-hardware-goes", test_old_bad_hardware_goes);
+	ADD("record/bad-hardware-without-a-cluster", test_bad_hardware_that_cannot_be_recorded);
 	ADD("record/changes-what-is-given", test_record_changes_what_is_given);
 	ADD("record/many-are-one-transaction", test_many_records_are_one_transaction);
 	ADD("record/adopt", test_adopt_records_what_the_cloud_has);

@@ -161,10 +161,19 @@ static void test_a_sealed_state_gets_no_clear_text(Fixture *f, gconstpointer unu
 	g_assert_true(opens(f, reads));
 }
 
-static void test_the_next_run_seals_the_rest(Fixture *f, gconstpointer unused)
+static void test_clear_text_is_never_sealed_on_the_way(Fixture *f, gconstpointer unused)
 {
 	g_autoptr(RgKeys) one = keys_of(ONE, NULL);
 	write_state(f, NULL);
+	open_store(f, RG_STORE_READ, one);
+	g_autoptr(RgSnapshot) snapshot = rg_store_load(f->store, CLUSTER, f->diags);
+	g_assert_cmpuint(snapshot->clear, ==, 2);
+	g_assert_true(rg_snapshot_refuse_secrets(snapshot, "the run", f->diags));
+	fixture_close(f);
+	g_assert_cmpuint(rg_diags_count(f->diags), ==, 2);
+	g_assert_cmpstr(rg_diags_get(f->diags, 1)->code, ==, "state.unsealed");
+	g_assert_cmpint(rg_diags_exit_code(f->diags), ==, 7);
+	diags_reset(f);
 	g_assert_true(opens(f, one));
 	g_assert_cmpstr(rg_diags_get(f->diags, 0)->code, ==, "state.unsealed");
 	g_assert_cmpuint(rg_diags_count(f->diags), ==, 1);
@@ -173,9 +182,11 @@ static void test_the_next_run_seals_the_rest(Fixture *f, gconstpointer unused)
 	const RgRunBegin begin = {.cluster = CLUSTER, .provider = "aws", .region = "us-east-1"};
 	g_assert_true(rg_store_begin_run(f->store, &begin, &f->run, &f->lineage, f->diags));
 	fixture_close(f);
-	g_assert_false(file_has(f, TOKEN) || file_has(f, INPUT));
-	g_assert_true(opens(f, one));
-	g_assert_cmpuint(rg_diags_count(f->diags), ==, 0);
+	g_assert_true(file_has(f, TOKEN));
+	open_store(f, RG_STORE_READ, NULL);
+	g_autoptr(RgSnapshot) without = rg_store_load(f->store, CLUSTER, f->diags);
+	g_assert_false(rg_snapshot_refuse_secrets(without, "the run", f->diags));
+	fixture_close(f);
 }
 
 static size_t rekey(Fixture *f, const RgKeys *keys, bool open)
@@ -228,7 +239,7 @@ int main(int argc, char **argv)
 	ADD(nothing_is_in_clear_text);
 	ADD(a_value_opens_only_where_it_belongs);
 	ADD(a_sealed_state_gets_no_clear_text);
-	ADD(the_next_run_seals_the_rest);
+	ADD(clear_text_is_never_sealed_on_the_way);
 	ADD(rekey);
 	return g_test_run();
 }

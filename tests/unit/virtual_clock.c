@@ -100,7 +100,7 @@ static struct timespec timespec_of(int64_t ns)
 
 static int64_t now_ns(clockid_t id)
 {
-	bool skips = id == CLOCK_MONOTONIC || id == CLOCK_REALTIME;
+	bool skips = id == CLOCK_MONOTONIC || id == CLOCK_BOOTTIME || id == CLOCK_REALTIME;
 	return true_ns(id) + (skips && skipped ? *skipped : 0);
 }
 

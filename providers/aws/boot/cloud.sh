@@ -1,6 +1,6 @@
 # shellcheck shell=bash
 # What start-ray and watch-ray must know about EC2. Sourced by start-ray.
-# shellcheck disable=SC2034 # set for them
+# shellcheck disable=SC2034,SC2154 # set for them, or by them
 image_hint=", as AWS's deep learning base images do"
 
 # The instance metadata service, version 2.
@@ -16,9 +16,9 @@ read_identity() {
 	command -v curl >/dev/null || give_up "no curl on this image"
 	open_session || try_again "the metadata service does not answer"
 	instance_id=$(metadata --header "$session" "$imds/meta-data/instance-id") ||
-		try_again "the metadata service tells no instance id"
+		try_again "the metadata service does not report an instance id"
 	node_ip=$(metadata --header "$session" "$imds/meta-data/local-ipv4") ||
-		try_again "the metadata service tells no address"
+		try_again "the metadata service does not report an address"
 }
 
 # 404 unless EC2 has a notice (EC2 user guide, "Spot Instance interruption notices", "EC2 instance rebalance
@@ -47,38 +47,9 @@ find_lease() {
 	open_session && lease_request=(--header "$session" "$imds/meta-data/tags/instance/raygpu:expires")
 }
 
-store=/mnt/raygpu
-
-# Sets `blank`: disks that EC2 calls instance storage (never EBS) and that hold nothing: no partition, no other
-# device on top of them, no signature of a file system, RAID or volume manager. A check that fails excludes the disk.
-find_blank_disks() {
-	local disk tree signs
-	blank=()
-	while read -r disk; do
-		tree=$(lsblk --noheadings --output NAME "$disk" 2>&1) || continue
-		signs=$(wipefs --no-act --noheadings "$disk" 2>&1) || continue
-		[[ -n $signs || $tree = *$'\n'* ]] || blank+=("$disk")
-	done < <(lsblk --nodeps --noheadings --paths --output NAME,MODEL 2>/dev/null |
-		sed -n 's/ *Amazon EC2 NVMe Instance Storage *$//p')
-}
-
-# What the image left as it was: one file system on all of them (RAID 0), found by its label after a reboot.
-mount_store() {
-	local label=raygpu-store device blank
-	if ! device=$(blkid --label "$label" 2>/dev/null); then
-		find_blank_disks
-		[ "${#blank[@]}" -gt 0 ] || return 1
-		device=${blank[0]}
-		if [ "${#blank[@]}" -gt 1 ] && command -v mdadm >/dev/null; then
-			device=/dev/md/raygpu
-			mdadm --create "$device" --run --homehost=any --name=raygpu --level=0 \
-				--raid-devices="${#blank[@]}" "${blank[@]}" >/dev/null 2>&1 || return 1
-		fi
-		mkfs.ext4 -q -m 0 -E nodiscard -L "$label" "$device" >/dev/null 2>&1 || return 1
-		say "formatted the instance store, ${#blank[@]} disks, as $device"
-	fi
-	install -d "$store"
-	mount -o noatime "$device" "$store"
+# Disks that EC2 calls instance storage, never EBS.
+list_local_disks() {
+	lsblk --nodeps --noheadings --paths --output NAME,MODEL | sed -n 's/ *Amazon EC2 NVMe Instance Storage *$//p'
 }
 
 # The deep learning images combine all instance store volumes and mount them there.

@@ -52,8 +52,7 @@ static bool simulate_principal_policy(RgSimCall *call)
 	g_autoptr(GPtrArray) resources = call_texts(call, "ResourceArns.member");
 	const json_t *denied = json_object_get(call->sim->knobs, "role_denies");
 	ec2_xml_open(call->body, "EvaluationResults");
-	for (guint i = 0; i < actions->len; i++) {
-		const char *action = actions->pdata[i];
+	rg_ptr_foreach (const char, action, actions) {
 		json_auto_t *result = json_pack("{s:s, s:s, s:s}", "EvalActionName", action,
 			"EvalResourceName", resources->len ? resources->pdata[0] : "*",
 			"EvalDecision", rg_json_str(denied, action, "allowed"));

@@ -12,9 +12,7 @@
 
 bool ec2_are_blocks(const json_t *value)
 {
-	size_t i;
-	json_t *block;
-	json_array_foreach (value, i, block) {
+	rg_json_foreach (block, value) {
 		if (json_unpack_ex(block, NULL, JSON_VALIDATE_ONLY | JSON_STRICT,
 			    "{s:s, s:s, s:I, s:I, s:F, s?I, s?I, s?I}", "type", "zone", "count",
 			    "hours", "fee", "starts_in_ms", "lasts_ms", "clear_ms"))

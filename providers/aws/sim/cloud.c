@@ -164,9 +164,7 @@ static json_t *tree_of(const json_t *value)
 	if (!json_is_object(value) && !json_is_array(value))
 		return json_string(json_is_string(value) ? json_string_value(value) : "");
 	json_t *tree = json_object();
-	const char *key;
-	json_t *member;
-	json_object_foreach (rg_json_unconst(value), key, member) {
+	rg_json_foreach_member (key, member, value) {
 		if (!json_is_null(member))
 			json_object_set_new(tree, key, tree_of(member));
 	}
@@ -344,6 +342,6 @@ const RgSimCloud aws_sim_cloud = {
 	.answer = cloud_answer,
 	.is_quota = ec2_is_quota,
 	.reclaim = ec2_spot_reclaim,
-	.types_check = ec2_own_types_check,
-	.types_add = ec2_own_types_add,
+	.type_check = ec2_own_type_check,
+	.type_add = ec2_own_type_add,
 };

@@ -4,6 +4,7 @@
 #include "sim/core/console.h"
 
 #define TEXT_MAX (64 * 1024) /* EC2 API reference, GetConsoleOutput: the most recent 64 KB */
+#define SOON_MS ((gint64)5 * 60 * 1000) /* after its boot: what there is without Latest */
 
 /* ---- the nodes of a cluster */
 
@@ -27,22 +28,17 @@ static RgSimNode node_of(const RgSimPlace *region, const json_t *instance)
 		.booted_ms = doc_int(instance, "_bootedMs"),
 		.fault = json_object_get(instance, "_fault"),
 		.runs = g_str_equal(ec2_instance_state(instance), "running"),
-		.is_head = g_str_equal(tag_of(instance, "raygpu:name"), "head")};
+		.is_head = g_str_equal(tag_of(instance, "raygpu:name"), "head"),
+		.lineage = tag_of(instance, "raygpu:lineage")};
 }
 
-static void print_console(const RgSimPlace *region, const json_t *instance, GString *text)
+static void print_console(
+	const RgSimPlace *region, const json_t *instance, bool latest, GString *text)
 {
-	RgSimNode node = node_of(region, instance);
-	const char *lineage = tag_of(instance, "raygpu:lineage");
-	g_autoptr(GArray) nodes = *lineage ? g_array_new(FALSE, FALSE, sizeof(RgSimNode)) : NULL;
-	const json_t *other;
-	for (unsigned at = 0; nodes && (other = rg_sim_next(region, EC2_INSTANCE, &at));) {
-		if (!g_str_equal(tag_of(other, "raygpu:lineage"), lineage))
-			continue;
-		RgSimNode one = node_of(region, other);
-		g_array_append_val(nodes, one);
-	}
-	rg_sim_console_print(region->sim, &node, nodes, text);
+	RgSim sim = *region->sim;
+	if (!latest)
+		sim.now_ms = MIN(sim.now_ms, doc_int(instance, "_bootedMs") + SOON_MS);
+	rg_sim_console_print(&sim, region, EC2_INSTANCE, node_of, instance, text);
 }
 
 /* ---- GetConsoleOutput */
@@ -57,16 +53,17 @@ static bool get_console_output(RgSimCall *call)
 {
 	const char *id = call_str(call, "InstanceId");
 	const json_t *instance = ec2_find(call, EC2_INSTANCE, id);
+	const bool latest = call_bool(call, "Latest", false);
 	if (!instance)
 		return false;
-	if (call_bool(call, "Latest", false) && !has_latest(call, instance))
+	if (latest && !has_latest(call, instance))
 		return rg_sim_fail(call, 400, "UnsupportedOperation",
 			"This instance type does not support retrieving the latest console logs. "
 			"Supported instance types include all Nitro-based instances.");
 	if (!ec2_go(call))
 		return false;
 	g_autoptr(GString) text = g_string_new(NULL);
-	print_console(call->place, instance, text);
+	print_console(call->place, instance, latest, text);
 	gsize skipped = text->len > TEXT_MAX ? text->len - TEXT_MAX : 0;
 	g_autofree char *output =
 		g_base64_encode((const guchar *)text->str + skipped, text->len - skipped);

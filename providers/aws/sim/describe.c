@@ -187,8 +187,7 @@ static bool match_tag(const Filter *filter, const json_t *doc)
 
 static bool match_all(const GPtrArray *filters, const json_t *doc)
 {
-	for (unsigned i = 0; i < filters->len; i++) {
-		const Filter *filter = filters->pdata[i];
+	rg_ptr_foreach (const Filter, filter, filters) {
 		bool matches = filter->path ? match_path(filter, doc, filter->path)
 					    : match_tag(filter, doc);
 		if (!matches)
@@ -207,6 +206,7 @@ typedef struct {
 typedef struct {
 	guint64 after;	/* sequence number of the last one on the previous page */
 	gint64 size;	/* 0: no limit */
+	bool empty;	/* the knob's first page */
 	char *bound_to; /* digest of action and filters: a token is valid for one query only */
 } Paging;
 
@@ -254,8 +254,11 @@ static bool paging_read(RgSimCall *call, const Ec2Listing *listing, bool by_id, 
 			"Value ( %" G_GINT64_FORMAT " ) for parameter maxResults is invalid. "
 			"Expecting a value from %" G_GINT64_FORMAT " to %" G_GINT64_FORMAT ".",
 			wanted, least, most);
-	gint64 cap = by_id ? 0 : doc_int(call->sim->knobs, "page_size");
+	bool has_pages = !by_id && strstr(call->action->handled, "NextToken");
+	gint64 cap = has_pages ? doc_int(call->sim->knobs, "page_size") : 0;
 	paging->size = wanted && cap ? MIN(wanted, cap) : MAX(wanted, cap);
+	paging->empty =
+		has_pages && doc_int(call->sim->knobs, "empty_first_page") && (!token || !*token);
 	return !token || !*token || token_read(call, token, paging);
 }
 
@@ -263,8 +266,7 @@ static GArray *entries_of_table(const RgSimCall *call, unsigned kind)
 {
 	const RgSimTable *table = call->place->tables[kind];
 	GArray *out = g_array_sized_new(FALSE, FALSE, sizeof(Entry), table->order->len);
-	for (unsigned i = 0; i < table->order->len; i++) {
-		const RgSimItem *item = g_ptr_array_index(table->order, i);
+	rg_ptr_foreach (const RgSimItem, item, table->order) {
 		Entry entry = {rg_sim_item_view(item, call->view_ms), item->seq};
 		if (entry.doc)
 			g_array_append_val(out, entry);
@@ -278,8 +280,7 @@ static GArray *entries_of_ids(RgSimCall *call, unsigned kind, const GPtrArray *i
 	g_autoptr(GArray) out = g_array_new(FALSE, FALSE, sizeof(Entry));
 	g_autoptr(GPtrArray) missing = g_ptr_array_new();
 	g_autoptr(GHashTable) seen = g_hash_table_new(g_str_hash, g_str_equal);
-	for (unsigned i = 0; i < ids->len; i++) {
-		const char *id = g_ptr_array_index(ids, i);
+	rg_ptr_foreach (const char, id, ids) {
 		if (!ec2_is_id(kind, id)) {
 			ec2_fail_malformed(call, kind, id);
 			return NULL;
@@ -347,9 +348,10 @@ static bool describe_page(
 	if (!filters || !ec2_go(call))
 		return false;
 	g_autoptr(GPtrArray) page = g_ptr_array_new();
-	guint64 last = select_page(call, listing, filters, entries, paging, page);
+	guint64 last =
+		paging->empty ? 0 : select_page(call, listing, filters, entries, paging, page);
 	write_page(call, listing, page);
-	if (last) {
+	if (last || paging->empty) {
 		g_autofree char *token = token_make(paging, last);
 		ec2_xml_text(call->body, "nextToken", token);
 	}

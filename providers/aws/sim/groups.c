@@ -37,8 +37,7 @@ void ec2_groups_seed(RgSimPlace *region, const char *vpc_id)
 
 static json_t *find_by_name(const RgSimPlace *region, const char *vpc_id, const char *name)
 {
-	json_t *group;
-	for (unsigned at = 0; (group = rg_sim_next(region, EC2_GROUP, &at));) {
+	rg_sim_foreach (group, region, EC2_GROUP) {
 		if (g_str_equal(doc_str(group, "vpcId"), vpc_id) &&
 			g_str_equal(doc_str(group, "groupName"), name))
 			return group;
@@ -151,13 +150,11 @@ static bool create_group(RgSimCall *call)
  * rule of another group. */
 static bool is_used(const RgSimPlace *region, const char *id)
 {
-	const json_t *interface;
-	for (unsigned at = 0; (interface = rg_sim_next(region, EC2_INTERFACE, &at));) {
+	rg_sim_foreach (interface, region, EC2_INTERFACE) {
 		if (rg_sim_entry(json_object_get(interface, "groupSet"), "groupId", id))
 			return true;
 	}
-	const json_t *group;
-	for (unsigned at = 0; (group = rg_sim_next(region, EC2_GROUP, &at));) {
+	rg_sim_foreach (group, region, EC2_GROUP) {
 		if (!g_str_equal(doc_str(group, "groupId"), id) && ec2_rules_refer_to(group, id))
 			return true;
 	}

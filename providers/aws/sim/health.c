@@ -7,15 +7,6 @@
 
 /* ---- at launch */
 
-static gint64 count_with(const void *region, const json_t *rule)
-{
-	gint64 n = 0;
-	const json_t *instance;
-	for (unsigned at = 0; (instance = rg_sim_next(region, EC2_INSTANCE, &at));)
-		n += json_equal(json_object_get(instance, "_fault"), rule);
-	return n;
-}
-
 static const char *zone_of(const json_t *instance)
 {
 	return doc_str(json_object_get(instance, "placement"), "availabilityZone");
@@ -23,8 +14,7 @@ static const char *zone_of(const json_t *instance)
 
 static bool is_free(const RgSimPlace *region, const char *host)
 {
-	const json_t *other;
-	for (unsigned at = 0; (other = rg_sim_next(region, EC2_INSTANCE, &at));) {
+	rg_sim_foreach (other, region, EC2_INSTANCE) {
 		if (g_str_equal(doc_str(other, "_host"), host) &&
 			!g_str_equal(ec2_instance_state(other), "terminated"))
 			return false;
@@ -35,8 +25,7 @@ static bool is_free(const RgSimPlace *region, const char *host)
 /* With the knob same_hosts: that of an instance of the same type and zone which has ended. */
 static const char *free_host(const RgSimPlace *region, const json_t *instance)
 {
-	const json_t *other;
-	for (unsigned at = 0; (other = rg_sim_next(region, EC2_INSTANCE, &at));) {
+	rg_sim_foreach (other, region, EC2_INSTANCE) {
 		const char *host = doc_str(other, "_host");
 		if (*host && g_str_equal(zone_of(other), zone_of(instance)) &&
 			g_str_equal(doc_str(other, "instanceType"),
@@ -53,8 +42,8 @@ void ec2_health_at_launch(const RgSimCall *call, json_t *instance)
 		doc_int(call->sim->knobs, "same_hosts") ? free_host(call->place, instance) : NULL;
 	json_object_set_new(
 		instance, "_host", json_string(host ? host : doc_str(instance, "instanceId")));
-	json_t *rule = rg_sim_node_fault(
-		call->sim, doc_str(instance, "instanceType"), count_with, call->place);
+	json_t *rule =
+		rg_sim_node_fault(call->place, EC2_INSTANCE, doc_str(instance, "instanceType"));
 	if (rule)
 		json_object_set(instance, "_fault", rule);
 }

@@ -54,9 +54,7 @@ static json_t *image_new(const RgSimPlace *region, const json_t *seed)
 
 void ec2_images_seed(RgSimPlace *region)
 {
-	size_t i;
-	json_t *seed;
-	json_array_foreach (ec2_data(region)->images, i, seed)
+	rg_json_foreach (seed, ec2_data(region)->images)
 		rg_sim_put(region, EC2_IMAGE, image_new(region, seed));
 }
 
@@ -106,9 +104,8 @@ static bool describe_images(RgSimCall *call)
 static const json_t *newest_image(const RgSimCall *call, const json_t *entry, json_int_t *versions)
 {
 	const json_t *newest = NULL;
-	const json_t *image;
 	*versions = 0;
-	for (unsigned at = 0; (image = rg_sim_next(call->place, EC2_IMAGE, &at));) {
+	rg_sim_foreach (image, call->place, EC2_IMAGE) {
 		if (!g_str_equal(doc_str(image, "imageOwnerId"), doc_str(entry, "owner")) ||
 			!g_pattern_match_simple(doc_str(entry, "image"), doc_str(image, "name")))
 			continue;
@@ -167,8 +164,7 @@ static bool get_parameters(RgSimCall *call)
 	g_autoptr(GPtrArray) names = call_texts(call, "Names");
 	json_t *found = json_array();
 	json_t *invalid = json_array();
-	for (unsigned i = 0; i < names->len; i++) {
-		const char *name = g_ptr_array_index(names, i);
+	rg_ptr_foreach (const char, name, names) {
 		json_t *parameter = parameter_find(call, name);
 		if (parameter)
 			json_array_append_new(found, parameter);

@@ -50,9 +50,7 @@ static void show_primary(json_t *instance, const json_t *primary)
 void ec2_instance_show_interfaces(const RgSimPlace *region, json_t *instance)
 {
 	json_t *set = json_array();
-	size_t i;
-	json_t *id;
-	json_array_foreach (json_object_get(instance, "_interfaces"), i, id) {
+	rg_json_foreach (id, json_object_get(instance, "_interfaces")) {
 		const json_t *interface = rg_sim_find(region, EC2_INTERFACE, json_string_value(id));
 		if (!interface)
 			continue;
@@ -100,8 +98,7 @@ static void write_reservations(RgSimCall *call, const GPtrArray *page)
 {
 	const char *open = NULL;
 	ec2_xml_open(call->body, "reservationSet");
-	for (unsigned i = 0; i < page->len; i++) {
-		const json_t *instance = g_ptr_array_index(page, i);
+	rg_ptr_foreach (const json_t, instance, page) {
 		const char *id = doc_str(instance, "_reservationId");
 		if (open && !g_str_equal(open, id))
 			g_string_append(call->body, "</instancesSet></item>");

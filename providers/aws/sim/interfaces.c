@@ -18,8 +18,7 @@ static Addresses *addresses_of(RgSimPlace *region)
 	Addresses *addresses = region->own = g_new(Addresses, 1);
 	addresses->used = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
 	addresses->next_host = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
-	const json_t *interface;
-	for (unsigned at = 0; (interface = rg_sim_next(region, EC2_INTERFACE, &at));)
+	rg_sim_foreach (interface, region, EC2_INTERFACE)
 		g_hash_table_add(addresses->used, g_strdup(doc_str(interface, "privateIpAddress")));
 	return addresses;
 }
@@ -55,8 +54,7 @@ gint64 ec2_subnet_free(const RgSimPlace *region, const json_t *subnet)
 		return 0;
 	gint64 left = (gint64)size - FIRST_HOST - 1;
 	const char *id = doc_str(subnet, "subnetId");
-	const json_t *interface;
-	for (unsigned at = 0; (interface = rg_sim_next(region, EC2_INTERFACE, &at));) {
+	rg_sim_foreach (interface, region, EC2_INTERFACE) {
 		if (g_str_equal(doc_str(interface, "subnetId"), id) &&
 			*doc_str(interface, "privateIpAddress"))
 			left--;

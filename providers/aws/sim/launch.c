@@ -18,13 +18,42 @@ static json_t *metadata_options(const RgSimCall *call, const Ec2Launch *launch)
 }
 
 /* Types whose entry names no cores have two threads on each. */
-static json_t *cpu_options(const json_t *type)
+static gint64 type_threads(const json_t *type)
 {
-	const json_t *info = json_object_get(type, "vCpuInfo");
-	gint64 threads = doc_int(info, "defaultThreadsPerCore");
-	threads = threads ? threads : 2;
-	return json_pack("{s:I, s:I}", "coreCount", (json_int_t)(ec2_type_vcpus(type) / threads),
-		"threadsPerCore", (json_int_t)threads);
+	gint64 threads = doc_int(json_object_get(type, "vCpuInfo"), "defaultThreadsPerCore");
+	return threads ? threads : 2;
+}
+
+static json_t *cpu_options(const RgSimCall *call, const json_t *type)
+{
+	gint64 threads = type_threads(type);
+	return json_pack("{s:I, s:I}", "coreCount",
+		(json_int_t)call_int(call, "CpuOptions.CoreCount", ec2_type_vcpus(type) / threads),
+		"threadsPerCore", (json_int_t)call_int(call, "CpuOptions.ThreadsPerCore", threads));
+}
+
+/* Both or none; what the type has at most; not of bare metal (EC2 user guide, "Rules for specifying
+ * CPU options"). */
+static bool check_cpu_options(RgSimCall *call, const json_t *type)
+{
+	gint64 most = type_threads(type), cores = ec2_type_vcpus(type) / most;
+	gint64 threads = call_int(call, "CpuOptions.ThreadsPerCore", 0);
+	gint64 count = call_int(call, "CpuOptions.CoreCount", 0);
+	if (call_has(call, "CpuOptions.CoreCount") != call_has(call, "CpuOptions.ThreadsPerCore"))
+		return ec2_fail_missing(
+			call, threads ? "CpuOptions.CoreCount" : "CpuOptions.ThreadsPerCore");
+	if (call_has(call, "CpuOptions.CoreCount") &&
+		json_is_true(json_object_get(type, "bareMetal")))
+		return rg_sim_fail(call, 400, "UnsupportedOperation",
+			"The %s instance type does not support specifying CpuOptions.",
+			doc_str(type, "instanceType"));
+	if (!call_has(call, "CpuOptions.CoreCount") ||
+		(threads >= 1 && threads <= most && count >= 1 && count <= cores))
+		return true;
+	return rg_sim_fail(call, 400, "InvalidParameterValue",
+		"%" G_GINT64_FORMAT " cores with %" G_GINT64_FORMAT
+		" threads are not valid CPU options of %s.",
+		count, threads, doc_str(type, "instanceType"));
 }
 
 static void set_profile(const RgSimCall *call, json_t *instance)
@@ -61,7 +90,7 @@ static json_t *instance_new(
 		call_bool(call, "Monitoring.Enabled", false) ? "enabled" : "disabled",
 		"virtualizationType", "hvm", "usageOperation", "RunInstances");
 	json_object_update(instance, rest);
-	json_object_set_new(instance, "cpuOptions", cpu_options(launch->type_entry));
+	json_object_set_new(instance, "cpuOptions", cpu_options(call, launch->type_entry));
 	set_profile(call, instance);
 	if (launch->placement) {
 		json_t *placement = json_object_get(instance, "placement");
@@ -159,9 +188,7 @@ static void add_volumes(RgSimCall *call, const Ec2Launch *launch, json_t *instan
 {
 	json_t *mappings = json_array();
 	const char *instance_id = doc_str(instance, "instanceId");
-	size_t i;
-	json_t *device;
-	json_array_foreach (launch->devices, i, device) {
+	rg_json_foreach (device, launch->devices) {
 		const char *name = doc_str(device, "device");
 		json_t *volume = volume_new(call, launch->zone, instance_id, name, device);
 		json_object_set(volume, "tagSet", launch->volume_tags);
@@ -233,9 +260,9 @@ static bool launch_answer_again(RgSimCall *call, const json_t *ids)
 
 static bool launch_new(RgSimCall *call, Ec2Launch *launch, const char *zone)
 {
-	if (!ec2_launch_read(call, launch) || !ec2_launch_place(call, launch) ||
-		!ec2_placement_group_fits(call, launch) || !ec2_go(call) ||
-		!ec2_throttle_instances(call, launch->count))
+	if (!ec2_launch_read(call, launch) || !check_cpu_options(call, launch->type_entry) ||
+		!ec2_launch_place(call, launch) || !ec2_placement_group_fits(call, launch) ||
+		!ec2_go(call) || !ec2_throttle_instances(call, launch->count))
 		return false;
 	json_auto_t *ids = launch_carry_out(call, launch);
 	ec2_token_store(call, zone, ids, NULL);
@@ -299,7 +326,8 @@ const RgSimAction ec2_launch_actions[] = {
 		"BlockDeviceMapping.Ebs.Throughput BlockDeviceMapping.Ebs.VolumeSize "
 		"BlockDeviceMapping.Ebs.VolumeType "
 		"CapacityReservationSpecification.CapacityReservationTarget.CapacityReservationId "
-		"ClientToken DisableApiTermination DryRun "
+		"ClientToken CpuOptions.CoreCount CpuOptions.ThreadsPerCore DisableApiTermination "
+		"DryRun "
 		"EbsOptimized IamInstanceProfile ImageId InstanceInitiatedShutdownBehavior "
 		"InstanceMarketOptions.MarketType InstanceMarketOptions.SpotOptions.MaxPrice "
 		"InstanceMarketOptions.SpotOptions.SpotInstanceType "

@@ -177,14 +177,11 @@ static bool override_device(RgSimCall *call, json_t *device, const json_t *entry
 static bool read_devices(RgSimCall *call, Ec2Launch *launch)
 {
 	launch->devices = json_array();
-	size_t i;
-	json_t *mapping;
-	json_array_foreach (json_object_get(launch->image, "blockDeviceMapping"), i, mapping)
+	rg_json_foreach (mapping, json_object_get(launch->image, "blockDeviceMapping"))
 		json_array_append_new(launch->devices, device_new(doc_str(mapping, "deviceName"),
 							       json_object_get(mapping, "ebs")));
 	g_autoptr(GPtrArray) given = call_list(call, "BlockDeviceMapping");
-	for (unsigned n = 0; n < given->len; n++) {
-		const json_t *entry = g_ptr_array_index(given, n);
+	rg_ptr_foreach (const json_t, entry, given) {
 		const char *name = ec2_param_str(entry, "DeviceName");
 		if (!name)
 			return ec2_fail_missing(call, "BlockDeviceMapping.DeviceName");

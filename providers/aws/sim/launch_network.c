@@ -31,9 +31,7 @@ static gint64 max_efa(const json_t *type)
 static gint64 max_devices(const json_t *type, gint64 card)
 {
 	const json_t *cards = json_object_get(json_object_get(type, "networkInfo"), "networkCards");
-	size_t i;
-	const json_t *entry;
-	json_array_foreach (cards, i, entry) {
+	rg_json_foreach (entry, cards) {
 		if (doc_int(entry, "networkCardIndex") == card)
 			return json_integer_value(
 				json_object_get(entry, "maximumNetworkInterfaces"));

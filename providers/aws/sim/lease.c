@@ -23,9 +23,7 @@ bool ec2_shows_tags(const json_t *instance)
 
 bool ec2_tags_can_show(RgSimCall *call, const json_t *tags)
 {
-	size_t i;
-	const json_t *tag;
-	json_array_foreach (tags, i, tag) {
+	rg_json_foreach (tag, tags) {
 		const char *key = doc_str(tag, "key");
 		bool reserved = g_str_equal(key, ".") || g_str_equal(key, "..") ||
 				g_str_equal(key, "_index");

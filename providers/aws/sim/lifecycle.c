@@ -40,11 +40,9 @@ bool ec2_instance_runs(const json_t *instance)
 /* Interfaces and volumes are deleted or become free; a terminated instance shows none of them. */
 static void let_go(RgSimPlace *region, json_t *instance)
 {
-	size_t i;
-	json_t *entry;
-	json_array_foreach (json_object_get(instance, "_interfaces"), i, entry)
+	rg_json_foreach (entry, json_object_get(instance, "_interfaces"))
 		ec2_interface_release(region, json_string_value(entry));
-	json_array_foreach (json_object_get(instance, "blockDeviceMapping"), i, entry)
+	rg_json_foreach (entry, json_object_get(instance, "blockDeviceMapping"))
 		ec2_volume_release(region, doc_str(json_object_get(entry, "ebs"), "volumeId"));
 	json_object_set_new(instance, "_interfaces", json_array());
 	json_object_set_new(instance, "blockDeviceMapping", json_array());
@@ -137,8 +135,7 @@ typedef void (*Change)(RgSimCall *call, json_t *instance);
 static bool change_all(RgSimCall *call, const GPtrArray *ids, Change change)
 {
 	json_auto_t *changes = json_array();
-	for (unsigned i = 0; i < ids->len; i++) {
-		const char *id = g_ptr_array_index(ids, i);
+	rg_ptr_foreach (const char, id, ids) {
 		json_t *instance = rg_sim_edit(call->place, EC2_INSTANCE, id);
 		json_auto_t *previous = json_incref(json_object_get(instance, "instanceState"));
 		change(call, instance);

@@ -19,8 +19,7 @@ gint64 ec2_capacity_left(const RgSimCall *call, const Ec2Machine *machine, const
 		return G_MAXINT64;
 	if (!of_market || !machine->spot)
 		left -= ec2_reservations_held(call->place, machine->type, zone);
-	const json_t *instance;
-	for (unsigned at = 0; (instance = rg_sim_next(call->place, EC2_INSTANCE, &at));) {
+	rg_sim_foreach (instance, call->place, EC2_INSTANCE) {
 		if (*doc_str(instance, "capacityReservationId"))
 			continue; /* counted with its reservation */
 		const json_t *placement = json_object_get(instance, "placement");
@@ -44,9 +43,7 @@ static char *other_zones(
 	const RgSimCall *call, const Ec2Machine *machine, const char *but, bool with_room)
 {
 	GString *out = g_string_new(NULL);
-	size_t i;
-	json_t *zone;
-	json_array_foreach (ec2_zones(call->place), i, zone) {
+	rg_json_foreach (zone, ec2_zones(call->place)) {
 		const char *name = doc_str(zone, "name");
 		if (g_str_equal(name, but) || !zone_offers(call, machine->type, zone) ||
 			(with_room && ec2_capacity_left(call, machine, name) < 1))
@@ -117,9 +114,7 @@ bool ec2_choose_zone(RgSimCall *call, const Ec2Machine *machine, const char *wan
 	if (wanted)
 		return place_in(call, machine, wanted, min, zone, count);
 	gint64 best = -1;
-	size_t i;
-	json_t *entry;
-	json_array_foreach (ec2_zones(call->place), i, entry) {
+	rg_json_foreach (entry, ec2_zones(call->place)) {
 		const char *name = doc_str(entry, "name");
 		if (!zone_offers(call, machine->type, entry) ||
 			!ec2_default_subnet(call->place, name))
@@ -197,8 +192,7 @@ gint64 ec2_quota_left(const RgSimCall *call, const char *code)
 	if (!limit || call->dry_run)
 		return G_MAXINT64;
 	gint64 left = json_integer_value(limit) - ec2_reservations_vcpus(call->place, code);
-	const json_t *instance;
-	for (unsigned at = 0; (instance = rg_sim_next(call->place, EC2_INSTANCE, &at));) {
+	rg_sim_foreach (instance, call->place, EC2_INSTANCE) {
 		const char *type = doc_str(instance, "instanceType");
 		bool spot = *doc_str(instance, "instanceLifecycle") != '\0';
 		if (*doc_str(instance, "capacityReservationId"))

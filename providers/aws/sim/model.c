@@ -125,9 +125,7 @@ static bool check_members(RgSimCall *call, const json_t *members, const json_t *
 {
 	gsize name_length = name->len;
 	gsize path_length = path->len;
-	const char *key;
-	json_t *member;
-	json_object_foreach (rg_json_unconst(value), key, member) {
+	rg_json_foreach_member (key, member, value) {
 		g_string_append_printf(name, ".%s", key);
 		if (!entry)
 			g_string_append_printf(path, ".%s", key);
@@ -183,9 +181,7 @@ bool ec2_params_check(RgSimCall *call)
 {
 	const json_t *form = json_object_get(ec2_data(call->place)->requests, call->action->name);
 	const json_t *members = json_object_get(form, "members");
-	const char *key;
-	json_t *value;
-	json_object_foreach (rg_json_unconst(call->params), key, value) {
+	rg_json_foreach_member (key, value, call->params) {
 		if (g_str_equal(key, "Action") || g_str_equal(key, "Version"))
 			continue;
 		g_autoptr(GString) name = g_string_new(key);

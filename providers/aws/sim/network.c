@@ -46,8 +46,7 @@ void ec2_network_seed(RgSimPlace *region)
 
 json_t *ec2_default_vpc(const RgSimPlace *region)
 {
-	json_t *vpc;
-	for (unsigned at = 0; (vpc = rg_sim_next(region, EC2_VPC, &at));) {
+	rg_sim_foreach (vpc, region, EC2_VPC) {
 		if (doc_is(vpc, "isDefault"))
 			return vpc;
 	}
@@ -56,8 +55,7 @@ json_t *ec2_default_vpc(const RgSimPlace *region)
 
 json_t *ec2_default_subnet(const RgSimPlace *region, const char *zone)
 {
-	json_t *subnet;
-	for (unsigned at = 0; (subnet = rg_sim_next(region, EC2_SUBNET, &at));) {
+	rg_sim_foreach (subnet, region, EC2_SUBNET) {
 		if (doc_is(subnet, "defaultForAz") &&
 			g_str_equal(doc_str(subnet, "availabilityZone"), zone))
 			return subnet;
@@ -80,8 +78,7 @@ static bool describe_vpcs(RgSimCall *call)
 static void write_subnets(RgSimCall *call, const GPtrArray *page)
 {
 	g_autoptr(GHashTable) used = g_hash_table_new(g_str_hash, g_str_equal);
-	const json_t *interface;
-	for (unsigned at = 0; (interface = rg_sim_next(call->place, EC2_INTERFACE, &at));) {
+	rg_sim_foreach (interface, call->place, EC2_INTERFACE) {
 		const char *subnet = doc_str(interface, "subnetId");
 		if (!*doc_str(interface, "privateIpAddress"))
 			continue; /* EFA-only */
@@ -133,9 +130,7 @@ static bool describe_zones(RgSimCall *call)
 		return false;
 	const char *region = call->place->name;
 	g_autoptr(GPtrArray) docs = g_ptr_array_new_with_free_func(rg_json_unref);
-	size_t i;
-	json_t *zone;
-	json_array_foreach (ec2_zones(call->place), i, zone) {
+	rg_json_foreach (zone, ec2_zones(call->place)) {
 		const char *name = doc_str(zone, "name");
 		const char *id = doc_str(zone, "id");
 		if (!ec2_is_asked(call, "ZoneName", name) || !ec2_is_asked(call, "ZoneId", id))
@@ -154,8 +149,7 @@ static bool describe_zones(RgSimCall *call)
 static bool regions_exist(RgSimCall *call)
 {
 	g_autoptr(GPtrArray) names = call_texts(call, "RegionName");
-	for (unsigned i = 0; i < names->len; i++) {
-		const char *name = g_ptr_array_index(names, i);
+	rg_ptr_foreach (const char, name, names) {
 		if (!ec2_has_region(call->realm->data, name))
 			return rg_sim_fail(
 				call, 400, "InvalidParameterValue", "Invalid region: [%s]", name);
@@ -171,9 +165,7 @@ static bool describe_regions(RgSimCall *call)
 	if (!regions_exist(call))
 		return false;
 	g_autoptr(GPtrArray) docs = g_ptr_array_new_with_free_func(rg_json_unref);
-	const char *name;
-	json_t *region;
-	json_object_foreach (ec2_data(call->place)->regions, name, region) {
+	rg_json_foreach_member (name, region, ec2_data(call->place)->regions) {
 		g_autofree char *endpoint = g_strdup_printf("ec2.%s.amazonaws.com", name);
 		if (ec2_is_asked(call, "RegionName", name))
 			g_ptr_array_add(docs, json_pack("{s:s, s:s, s:s}", "optInStatus",

@@ -1,8 +1,6 @@
 #include <string.h>
 #include "aws/sim/resources.h"
 
-#define MAX_TYPES 200
-
 /* As declared; texts and lists are borrowed, these may be NULL. */
 typedef struct {
 	int vcpus, efa, gpu_count;
@@ -86,8 +84,9 @@ static bool is_name(const char *name)
 	       strspn(dot + 1, allowed) == strlen(dot + 1);
 }
 
-static bool check_type(const Ec2Data *data, const char *name, const json_t *value, char **problem)
+bool ec2_own_type_check(const void *given, const char *name, const json_t *value, char **problem)
 {
+	const Ec2Data *data = given;
 	Declared declared;
 	if (!is_name(name))
 		*problem = g_strdup("a name is like p9.48xlarge");
@@ -95,24 +94,6 @@ static bool check_type(const Ec2Data *data, const char *name, const json_t *valu
 		*problem = g_strdup("already exists");
 	return !*problem && own_type_unpack(value, &declared, problem) &&
 	       check_figures(&declared, problem) && check_zones(data, &declared, problem);
-}
-
-bool ec2_own_types_check(const void *data, const json_t *types, char **problem)
-{
-	json_t *value;
-	const char *name;
-	if (types && (!json_is_object(types) || json_object_size(types) > MAX_TYPES)) {
-		*problem = g_strdup_printf("instance_types is an object of at most %d", MAX_TYPES);
-		return false;
-	}
-	json_object_foreach (rg_json_unconst(types), name, value) {
-		g_autofree char *why = NULL;
-		if (check_type(data, name, value, &why))
-			continue;
-		*problem = g_strdup_printf("instance_types.%s: %s", name, why);
-		return false;
-	}
-	return true;
 }
 
 /* ---- their form in the API */
@@ -197,20 +178,15 @@ static json_t *places_of(const Ec2Data *data, const Declared *declared)
 	return places;
 }
 
-void ec2_own_types_add(void *given, const json_t *types)
+void ec2_own_type_add(void *given, const char *name, const json_t *value)
 {
 	Ec2Data *data = given;
-	json_t *value;
-	const char *name;
-	if (!types) {
+	Declared declared;
+	g_autofree char *unused = NULL;
+	if (!name) {
 		json_object_clear(data->own_types);
 		json_object_clear(data->own_offerings);
-	}
-	json_object_foreach (rg_json_unconst(types), name, value) {
-		Declared declared;
-		g_autofree char *unused = NULL;
-		if (!own_type_unpack(value, &declared, &unused))
-			continue; /* already checked */
+	} else if (own_type_unpack(value, &declared, &unused)) { /* already checked */
 		json_object_set_new(data->own_types, name, entry_of(name, &declared));
 		json_object_del(data->own_offerings, name);
 		if (declared.zones)

@@ -94,13 +94,11 @@ static bool read_ranges(Reading *reading, const json_t *permission)
 {
 	g_autoptr(GPtrArray) v4 = ec2_param_list(permission, "IpRanges");
 	g_autoptr(GPtrArray) v6 = ec2_param_list(permission, "Ipv6Ranges");
-	for (unsigned i = 0; i < v4->len; i++) {
-		const json_t *entry = g_ptr_array_index(v4, i);
+	rg_ptr_foreach (const json_t, entry, v4) {
 		if (!read_cidr(reading, ec2_param_str(entry, "CidrIp"), AF_INET, entry))
 			return false;
 	}
-	for (unsigned i = 0; i < v6->len; i++) {
-		const json_t *entry = g_ptr_array_index(v6, i);
+	rg_ptr_foreach (const json_t, entry, v6) {
 		if (!read_cidr(reading, ec2_param_str(entry, "CidrIpv6"), AF_INET6, entry))
 			return false;
 	}

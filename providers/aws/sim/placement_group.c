@@ -15,8 +15,7 @@ static json_t *placement_group_find(RgSimCall *call, const char *name)
 /* An instance of the group that uses capacity; NULL if the group is empty. */
 static const json_t *placement_group_member(const RgSimPlace *region, const char *name)
 {
-	const json_t *instance;
-	for (unsigned at = 0; (instance = rg_sim_next(region, EC2_INSTANCE, &at));) {
+	rg_sim_foreach (instance, region, EC2_INSTANCE) {
 		const json_t *placement = json_object_get(instance, "placement");
 		if (g_str_equal(doc_str(placement, "groupName"), name) && ec2_takes_place(instance))
 			return instance;

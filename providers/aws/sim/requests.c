@@ -8,9 +8,7 @@
 static json_t *tags_by_key(const json_t *doc)
 {
 	json_t *tags = json_object();
-	const json_t *tag;
-	size_t i;
-	json_array_foreach (json_object_get(doc, "tagSet"), i, tag)
+	rg_json_foreach (tag, json_object_get(doc, "tagSet"))
 		json_object_set_new(tags, doc_str(tag, "key"), json_string(doc_str(tag, "value")));
 	return tags;
 }
@@ -25,15 +23,14 @@ static void add_doc(json_t *resources, unsigned kind, const char *id, const json
 /* Every id in the parameters that there is. */
 static void add_ids(const RgSimCall *call, const json_t *params, json_t *resources)
 {
-	const char *key, *text = json_string_value(params);
-	json_t *member;
+	const char *text = json_string_value(params);
 	unsigned kind = text ? ec2_kind_of(text) : EC2_KINDS;
 	if (kind < EC2_RESOURCES && ec2_is_id(kind, text)) {
 		const json_t *doc = rg_sim_find(call->place, kind, text);
 		if (doc)
 			add_doc(resources, kind, text, doc);
 	}
-	json_object_foreach (rg_json_unconst(params), key, member)
+	rg_json_foreach_member (key, member, params)
 		add_ids(call, member, resources);
 }
 

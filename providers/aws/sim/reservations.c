@@ -31,8 +31,7 @@ static bool is_in(const json_t *instance, const json_t *reservation)
 static gint64 free_of(const RgSimPlace *region, const json_t *reservation)
 {
 	gint64 left = doc_int(reservation, "totalInstanceCount");
-	const json_t *instance;
-	for (unsigned at = 0; (instance = rg_sim_next(region, EC2_INSTANCE, &at));)
+	rg_sim_foreach (instance, region, EC2_INSTANCE)
 		left -= is_in(instance, reservation) && ec2_takes_place(instance);
 	return is_active(reservation) ? MAX(left, 0) : 0;
 }
@@ -62,8 +61,7 @@ static bool holds(const json_t *doc)
 gint64 ec2_reservations_held(const RgSimPlace *region, const char *type, const char *zone)
 {
 	gint64 held = 0;
-	const json_t *doc;
-	for (unsigned at = 0; (doc = rg_sim_next(region, EC2_RESERVATION, &at));) {
+	rg_sim_foreach (doc, region, EC2_RESERVATION) {
 		if (!holds(doc) || !g_str_equal(doc_str(doc, "instanceType"), type) ||
 			!g_str_equal(doc_str(doc, "availabilityZone"), zone))
 			continue;
@@ -77,8 +75,7 @@ gint64 ec2_reservations_held(const RgSimPlace *region, const char *type, const c
 gint64 ec2_reservations_vcpus(const RgSimPlace *region, const char *code)
 {
 	gint64 vcpus = 0;
-	const json_t *doc;
-	for (unsigned at = 0; (doc = rg_sim_next(region, EC2_RESERVATION, &at));) {
+	rg_sim_foreach (doc, region, EC2_RESERVATION) {
 		const char *type = doc_str(doc, "instanceType");
 		if (holds(doc) && g_strcmp0(ec2_quota_code(type, false), code) == 0)
 			vcpus += doc_int(doc, "totalInstanceCount") *
@@ -90,8 +87,7 @@ gint64 ec2_reservations_vcpus(const RgSimPlace *region, const char *code)
 /* An open one that takes an instance without a target. */
 static const json_t *open_one(const RgSimPlace *region, const char *type, const char *zone)
 {
-	const json_t *doc;
-	for (unsigned at = 0; (doc = rg_sim_next(region, EC2_RESERVATION, &at));) {
+	rg_sim_foreach (doc, region, EC2_RESERVATION) {
 		if (is_open(doc) && g_str_equal(doc_str(doc, "instanceType"), type) &&
 			g_str_equal(doc_str(doc, "availabilityZone"), zone) &&
 			free_of(region, doc) > 0)
@@ -182,8 +178,8 @@ bool ec2_reservation_starts(RgSimCall *call, const json_t *instance, bool *reser
 /* A block's instances are terminated, an on-demand reservation's go on outside of it. */
 static void let_go(RgSimPlace *region, const json_t *reservation)
 {
-	const json_t *knobs = region->sim->knobs, *found;
-	for (unsigned at = 0; (found = rg_sim_next(region, EC2_INSTANCE, &at));) {
+	const json_t *knobs = region->sim->knobs;
+	rg_sim_foreach (found, region, EC2_INSTANCE) {
 		if (!is_in(found, reservation) ||
 			(is_block(reservation) && !ec2_instance_runs(found)))
 			continue;

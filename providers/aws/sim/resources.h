@@ -52,10 +52,10 @@ gint64 ec2_type_max_interfaces(const json_t *type);
 /* Is the type offered in the zone? Types without a table are offered everywhere. */
 bool ec2_type_offered(const RgSimPlace *region, const char *type, const char *zone_id);
 /* The form of a scenario's type in DescribeInstanceTypes, derived from the given figures. False and
- * *problem (g_free), with the type's name, if one is invalid. */
-bool ec2_own_types_check(const void *data, const json_t *types, char **problem);
-/* Of a checked object. Replaces a type of an earlier scenario; NULL removes all. */
-void ec2_own_types_add(void *data, const json_t *types);
+ * *problem (g_free) if it is invalid. */
+bool ec2_own_type_check(const void *data, const char *name, const json_t *type, char **problem);
+/* A checked one. Replaces a type of an earlier scenario; NULL removes all. */
+void ec2_own_type_add(void *data, const char *name, const json_t *type);
 
 /* ---- health.c: what is wrong with machines */
 

@@ -28,9 +28,7 @@ static size_t find_way(const char *word)
 
 bool ec2_is_egress(const json_t *value)
 {
-	const char *zone;
-	json_t *word;
-	json_object_foreach (rg_json_unconst(value), zone, word) {
+	rg_json_foreach_member (zone, word, value) {
 		if (find_way(json_string_value(word)) == G_N_ELEMENTS(ways))
 			return false;
 	}
@@ -72,10 +70,9 @@ static json_t *table_new(const RgSimPlace *region, const char *word, const json_
 static GPtrArray *tables_of(const RgSimCall *call)
 {
 	GPtrArray *tables = g_ptr_array_new_with_free_func(rg_json_unref);
-	json_t *egress = json_object_get(call->sim->knobs, "egress"), *word;
-	const char *zone;
+	json_t *egress = json_object_get(call->sim->knobs, "egress");
 	g_ptr_array_add(tables, table_new(call->place, doc_str(egress, "*"), NULL));
-	json_object_foreach (egress, zone, word) {
+	rg_json_foreach_member (zone, word, egress) {
 		const json_t *subnet = ec2_default_subnet(call->place, zone);
 		if (subnet)
 			g_ptr_array_add(
@@ -120,9 +117,7 @@ static bool describe_vpc_endpoints(RgSimCall *call)
 		.set = "vpcEndpointSet", .filters = filters, .least = 1, .most = 1000};
 	g_autoptr(GPtrArray) endpoints = g_ptr_array_new_with_free_func(rg_json_unref);
 	const char *vpc = doc_str(ec2_default_vpc(call->place), "vpcId");
-	size_t i;
-	json_t *service;
-	json_array_foreach (json_object_get(call->sim->knobs, "vpc_endpoints"), i, service) {
+	rg_json_foreach (service, json_object_get(call->sim->knobs, "vpc_endpoints")) {
 		g_autofree char *name = g_strdup_printf(
 			"com.amazonaws.%s.%s", call->place->name, json_string_value(service));
 		g_autofree char *id = rg_sim_fixed_id("vpce-", "", name);

@@ -76,8 +76,7 @@ static void add_peer(json_t *permission, const json_t *rule)
 static json_t *permissions_of(const json_t *rules, bool egress)
 {
 	json_t *out = json_array();
-	for (size_t i = 0; i < json_array_size(rules); i++) {
-		const json_t *rule = json_array_get(rules, i);
+	rg_json_foreach (rule, rules) {
 		if (doc_is(rule, "isEgress") == egress)
 			add_peer(permission_for(out, rule), rule);
 	}
@@ -136,9 +135,7 @@ static bool authorize_rules(RgSimCall *call)
 		return false;
 	json_auto_t *rules = json_copy(json_object_get(group, "_rules"));
 	json_auto_t *answer = json_array();
-	size_t i;
-	json_t *rule;
-	json_array_foreach (added, i, rule) {
+	rg_json_foreach (rule, added) {
 		if (find_rule(rules, rule) >= 0) {
 			g_autofree char *text = ec2_permission_text(rule);
 			return rg_sim_fail(call, 400, "InvalidPermission.Duplicate",
@@ -171,8 +168,7 @@ static int find_rule_id(const json_t *rules, const char *id, bool egress)
 /* Removes the rules that SecurityGroupRuleId.N names. */
 static bool drop_by_id(RgSimCall *call, const GPtrArray *ids, json_t *rules)
 {
-	for (unsigned i = 0; i < ids->len; i++) {
-		const char *id = g_ptr_array_index(ids, i);
+	rg_ptr_foreach (const char, id, ids) {
 		int at = find_rule_id(rules, id, is_egress(call));
 		if (at < 0)
 			return rg_sim_fail(call, 400, "InvalidSecurityGroupRuleId.NotFound",
@@ -187,9 +183,7 @@ static bool drop_by_permission(RgSimCall *call, const json_t *group, json_t *rul
 	json_auto_t *dropped = ec2_permissions_read(call, group, is_egress(call));
 	if (!dropped)
 		return false;
-	size_t i;
-	json_t *rule;
-	json_array_foreach (dropped, i, rule) {
+	rg_json_foreach (rule, dropped) {
 		int at = find_rule(rules, rule);
 		if (at < 0)
 			return rg_sim_fail(call, 400, "InvalidPermission.NotFound",

@@ -163,8 +163,7 @@ static bool cancel_spot(RgSimCall *call)
 	if (!ids || !ec2_go(call))
 		return false;
 	json_auto_t *answer = json_array();
-	for (unsigned i = 0; i < ids->len; i++) {
-		const char *id = g_ptr_array_index(ids, i);
+	rg_ptr_foreach (const char, id, ids) {
 		json_t *request = rg_sim_edit(call->place, EC2_SPOT, id);
 		if (g_str_equal(doc_str(request, "state"), "active")) {
 			json_object_set_new(request, "state", json_string("cancelled"));

@@ -62,8 +62,7 @@ json_t *ec2_tags_of_request(RgSimCall *call, const char *type, const char *types
 	json_auto_t *tags = json_array();
 	g_auto(GStrv) allowed = g_strsplit(types, " ", -1);
 	g_autoptr(GPtrArray) entries = call_list(call, "TagSpecification");
-	for (unsigned i = 0; i < entries->len; i++) {
-		const json_t *entry = g_ptr_array_index(entries, i);
+	rg_ptr_foreach (const json_t, entry, entries) {
 		const char *for_type = ec2_param_str(entry, "ResourceType");
 		if (!for_type || !g_strv_contains((const char *const *)allowed, for_type)) {
 			rg_sim_fail(call, 400, "InvalidParameterValue",
@@ -85,8 +84,7 @@ static GPtrArray *tagged_ids(RgSimCall *call)
 		ec2_fail_missing(call, "resourceIdSet");
 		return NULL;
 	}
-	for (unsigned i = 0; i < ids->len; i++) {
-		const char *id = g_ptr_array_index(ids, i);
+	rg_ptr_foreach (const char, id, ids) {
 		unsigned kind = ec2_kind_of(id);
 		if (kind == EC2_KINDS) {
 			rg_sim_fail(call, 400, "InvalidID", "The ID '%s' is not valid", id);
@@ -113,8 +111,7 @@ static json_t *tags_with(const json_t *old, const GPtrArray *given)
 	json_t *tags = json_copy(rg_json_unconst(old));
 	if (!tags)
 		tags = json_array();
-	for (unsigned i = 0; i < given->len; i++) {
-		const json_t *entry = g_ptr_array_index(given, i);
+	rg_ptr_foreach (const json_t, entry, given) {
 		json_t *tag = tag_new(ec2_param_str(entry, "Key"), ec2_param_str(entry, "Value"));
 		int at = tag_index(tags, doc_str(tag, "key"));
 		if (at >= 0)
@@ -127,8 +124,7 @@ static json_t *tags_with(const json_t *old, const GPtrArray *given)
 
 static bool tags_fit(RgSimCall *call, const GPtrArray *ids, const GPtrArray *given)
 {
-	for (unsigned i = 0; i < ids->len; i++) {
-		const char *id = g_ptr_array_index(ids, i);
+	rg_ptr_foreach (const char, id, ids) {
 		json_t *doc = rg_sim_find(call->place, ec2_kind_of(id), id);
 		json_auto_t *tags = tags_with(json_object_get(doc, "tagSet"), given);
 		if (json_array_size(tags) > MAX_TAGS)
@@ -146,16 +142,14 @@ static bool create_tags(RgSimCall *call)
 	g_autoptr(GPtrArray) given = call_list(call, "Tag");
 	if (given->len == 0)
 		return ec2_fail_missing(call, "tagSet");
-	for (unsigned i = 0; i < given->len; i++) {
-		const json_t *entry = g_ptr_array_index(given, i);
+	rg_ptr_foreach (const json_t, entry, given) {
 		if (!check_tag(call, ec2_param_str(entry, "Key"), ec2_param_str(entry, "Value")))
 			return false;
 	}
 	g_autoptr(GPtrArray) ids = tagged_ids(call);
 	if (!ids || !tags_fit(call, ids, given) || !ec2_go(call))
 		return false;
-	for (unsigned i = 0; i < ids->len; i++) {
-		const char *id = g_ptr_array_index(ids, i);
+	rg_ptr_foreach (const char, id, ids) {
 		json_t *doc = rg_sim_find(call->place, ec2_kind_of(id), id);
 		store_tags(call, id, tags_with(json_object_get(doc, "tagSet"), given));
 	}
@@ -166,8 +160,7 @@ static bool create_tags(RgSimCall *call)
  * are removed. */
 static bool is_named(const json_t *tag, const GPtrArray *given)
 {
-	for (unsigned i = 0; i < given->len; i++) {
-		const json_t *entry = g_ptr_array_index(given, i);
+	rg_ptr_foreach (const json_t, entry, given) {
 		const char *value = ec2_param_str(entry, "Value");
 		if (g_strcmp0(ec2_param_str(entry, "Key"), doc_str(tag, "key")) == 0 &&
 			(!value || g_str_equal(value, doc_str(tag, "value"))))
@@ -182,13 +175,11 @@ static bool delete_tags(RgSimCall *call)
 	g_autoptr(GPtrArray) ids = tagged_ids(call);
 	if (!ids || !ec2_go(call))
 		return false;
-	for (unsigned i = 0; i < ids->len; i++) {
-		const char *id = g_ptr_array_index(ids, i);
+	rg_ptr_foreach (const char, id, ids) {
 		const json_t *doc = rg_sim_find(call->place, ec2_kind_of(id), id);
 		const json_t *old = json_object_get(doc, "tagSet");
 		json_t *kept = json_array();
-		for (size_t at = 0; at < json_array_size(old); at++) {
-			json_t *tag = json_array_get(old, at);
+		rg_json_foreach (tag, old) {
 			if (!is_named(tag, given))
 				json_array_append(kept, tag);
 		}
@@ -200,12 +191,10 @@ static bool delete_tags(RgSimCall *call)
 static void collect_tags(const RgSimCall *call, unsigned kind, GPtrArray *out)
 {
 	const RgSimTable *table = call->place->tables[kind];
-	for (unsigned i = 0; i < table->order->len; i++) {
-		const RgSimItem *item = g_ptr_array_index(table->order, i);
+	rg_ptr_foreach (const RgSimItem, item, table->order) {
 		const json_t *tags =
 			json_object_get(rg_sim_item_view(item, call->view_ms), "tagSet");
-		for (size_t at = 0; at < json_array_size(tags); at++) {
-			const json_t *tag = json_array_get(tags, at);
+		rg_json_foreach (tag, tags) {
 			g_ptr_array_add(out, json_pack("{s:s, s:s, s:s, s:s}", "key",
 						     doc_str(tag, "key"), "resourceId", item->id,
 						     "resourceType", ec2_resources[kind].tag_type,

@@ -8,16 +8,14 @@ extern const struct rg_embedded aws_sim_data[];
 
 static json_t *data_load(const char *name)
 {
-	for (const struct rg_embedded *file = aws_sim_data; file->name; file++) {
-		if (!g_str_equal(file->name, name))
-			continue;
-		json_error_t where;
-		json_t *value = json_loadb(file->data, file->len, JSON_REJECT_DUPLICATES, &where);
-		if (!value)
-			g_error("embedded %s, line %d: %s", name, where.line, where.text);
-		return value;
-	}
-	g_error("no embedded file %s", name);
+	const struct rg_embedded *file = rg_embedded_find(aws_sim_data, name);
+	if (!file)
+		g_error("no embedded file %s", name);
+	json_error_t where;
+	json_t *value = json_loadb(file->data, file->len, JSON_REJECT_DUPLICATES, &where);
+	if (!value)
+		g_error("embedded %s, line %d: %s", name, where.line, where.text);
+	return value;
 }
 
 /* The list's entries by the text of a member. */
@@ -25,9 +23,7 @@ static json_t *data_load_by(const char *name, const char *member)
 {
 	json_auto_t *list = data_load(name);
 	json_t *entries = json_object();
-	size_t i;
-	json_t *entry;
-	json_array_foreach (list, i, entry)
+	rg_json_foreach (entry, list)
 		json_object_set(entries, doc_str(entry, member), entry);
 	return entries;
 }
@@ -95,11 +91,9 @@ bool ec2_type_offered(const RgSimPlace *region, const char *type, const char *zo
 static GPtrArray *all_types(const Ec2Data *data)
 {
 	GPtrArray *all = g_ptr_array_new();
-	const char *name;
-	json_t *type;
-	json_object_foreach (data->types, name, type)
+	rg_json_foreach_member (name, type, data->types)
 		g_ptr_array_add(all, type);
-	json_object_foreach (data->own_types, name, type)
+	rg_json_foreach_member (name, type, data->own_types)
 		g_ptr_array_add(all, type);
 	return all;
 }
@@ -131,9 +125,7 @@ gint64 ec2_type_vcpus(const json_t *type)
 
 static bool offered_in_region(const RgSimPlace *region, const char *type)
 {
-	size_t i;
-	json_t *zone;
-	json_array_foreach (ec2_zones(region), i, zone) {
+	rg_json_foreach (zone, ec2_zones(region)) {
 		if (ec2_type_offered(region, type, doc_str(zone, "id")))
 			return true;
 	}
@@ -142,8 +134,7 @@ static bool offered_in_region(const RgSimPlace *region, const char *type)
 
 static bool types_exist(RgSimCall *call, const GPtrArray *names)
 {
-	for (unsigned i = 0; i < names->len; i++) {
-		const char *name = g_ptr_array_index(names, i);
+	rg_ptr_foreach (const char, name, names) {
 		if (!ec2_type_find(call->place, name) || !offered_in_region(call->place, name))
 			return rg_sim_fail(call, 400, "InvalidInstanceType",
 				"The following supplied instance types do not exist: [%s]", name);
@@ -172,8 +163,7 @@ static bool describe_types(RgSimCall *call)
 			"The parameter instanceTypes cannot be used with the parameter maxResults");
 	g_autoptr(GPtrArray) docs = g_ptr_array_new();
 	g_autoptr(GPtrArray) all = all_types(ec2_data(call->place));
-	for (guint i = 0; i < all->len; i++) {
-		json_t *type = all->pdata[i];
+	rg_ptr_foreach (json_t, type, all) {
 		const char *name = doc_str(type, "instanceType");
 		if (names->len ? g_ptr_array_find_with_equal_func(names, name, g_str_equal, NULL)
 			       : offered_in_region(call->place, name))
@@ -193,9 +183,7 @@ static void add_zones(
 	const RgSimCall *call, GPtrArray *docs, const char *type, const char *location_type)
 {
 	bool by_name = g_str_equal(location_type, "availability-zone");
-	size_t i;
-	json_t *zone;
-	json_array_foreach (ec2_zones(call->place), i, zone) {
+	rg_json_foreach (zone, ec2_zones(call->place)) {
 		const char *id = doc_str(zone, "id");
 		if (ec2_type_offered(call->place, type, id))
 			add_offering(

@@ -73,11 +73,9 @@ static void append_number(GString *out, const char *name, const json_t *value)
 
 static void append_object(GString *out, const char *name, const json_t *object)
 {
-	const char *key;
-	json_t *member;
 	ec2_xml_open(out, name);
 	/* jansson's iterator takes a non-const object but only reads it. */
-	json_object_foreach (rg_json_unconst(object), key, member) {
+	rg_json_foreach_member (key, member, object) {
 		if (key[0] != '_')
 			ec2_xml_value(out, key, member);
 	}
@@ -91,9 +89,7 @@ static void append_array(GString *out, const char *name, const json_t *array)
 		return;
 	}
 	ec2_xml_open(out, name);
-	size_t i;
-	json_t *entry;
-	json_array_foreach (array, i, entry)
+	rg_json_foreach (entry, array)
 		ec2_xml_value(out, "item", entry);
 	ec2_xml_close(out, name);
 }

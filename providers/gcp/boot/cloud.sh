@@ -1,7 +1,6 @@
 # shellcheck shell=bash
 # What start-ray and watch-ray must know about Compute Engine. Sourced by start-ray.
 # shellcheck disable=SC2034 # set for them
-image_hint=", as Google's deep learning images do"
 
 # The metadata server; it answers only requests with this header.
 mds=http://metadata.google.internal/computeMetadata/v1
@@ -33,6 +32,15 @@ read_notice() {
 	local answer
 	answer=$(curl --silent --fail --noproxy '*' --max-time 2 --header "$flavor" "$mds/instance/preempted") || return 0
 	[ "$answer" != TRUE ] || [ -n "$notice" ] || notice=$(date --utc --date '+30 seconds' +%Y-%m-%dT%H:%M:%SZ)
+}
+
+# Local SSDs with NVMe, which machines of some series have without asking
+# (cloud.google.com/compute/docs/disks/add-local-ssd, with the names of their links). A stopped machine loses them.
+list_local_disks() {
+	local link
+	for link in /dev/disk/by-id/google-local-nvme-ssd-*; do
+		[[ ! -e $link || $link =~ -part[0-9]+$ ]] || readlink --canonicalize "$link"
+	done
 }
 
 find_lease() { lease_request=(--header "$flavor" "$mds/instance/attributes/raygpu-expires"); }

@@ -51,12 +51,10 @@ static bool names_of_pattern(Bulk *bulk, const char *pattern, gint64 count)
 /* The key of each entry has to be repeated as its name. */
 static bool names_of_entries(Bulk *bulk, const json_t *entries, gint64 count)
 {
-	const char *key;
-	json_t *entry;
 	if ((gint64)json_object_size(entries) != count)
 		return gce_fail_invalid(bulk->call, "resource.perInstanceProperties", "",
 			"It must have as many entries as count says.");
-	json_object_foreach (rg_json_unconst(entries), key, entry) {
+	rg_json_foreach_member (key, entry, entries) {
 		const char *name = rg_json_str(entry, "name", key);
 		if (!g_str_equal(name, key))
 			return gce_fail_invalid(bulk->call, "resource.perInstanceProperties", key,
@@ -68,8 +66,7 @@ static bool names_of_entries(Bulk *bulk, const json_t *entries, gint64 count)
 
 static bool check_names(const Bulk *bulk)
 {
-	for (unsigned i = 0; i < bulk->names->len; i++) {
-		const char *name = bulk->names->pdata[i];
+	rg_ptr_foreach (const char, name, bulk->names) {
 		if (!g_regex_match_simple(
 			    "^[a-z]([-a-z0-9]{0,61}[a-z0-9])?$", name, G_REGEX_DOLLAR_ENDONLY, 0))
 			return gce_fail_invalid(bulk->call, "resource.perInstanceProperties", name,
@@ -108,8 +105,7 @@ static bool bulk_read(Bulk *bulk)
 static bool check_rate(RgSimCall *call)
 {
 	gint64 running = 0;
-	const json_t *operation;
-	for (unsigned at = 0; (operation = rg_sim_next(call->place, GCE_OPERATION, &at));)
+	rg_sim_foreach (operation, call->place, GCE_OPERATION)
 		running += g_str_equal(doc_str(operation, "operationType"), "bulkInsert") &&
 			   !g_str_equal(doc_str(operation, "status"), "DONE");
 	if (running >= BULK_RUNNING_MAX)
@@ -133,8 +129,7 @@ static json_t *make_one(const Bulk *bulk, const char *name, json_t **error)
 
 static void make_all(Bulk *bulk)
 {
-	for (unsigned i = 0; i < bulk->names->len; i++) {
-		char *name = bulk->names->pdata[i];
+	rg_ptr_foreach (char, name, bulk->names) {
 		json_t *error = NULL;
 		json_t *doc = make_one(bulk, name, &error);
 		if (doc) {
@@ -167,8 +162,7 @@ static bool refuse_at_once(Bulk *bulk)
 
 static void add_children(Bulk *bulk, bool rolled_back)
 {
-	for (size_t i = 0; i < json_array_size(bulk->made); i++) {
-		const json_t *doc = json_array_get(bulk->made, i);
+	rg_json_foreach (doc, bulk->made) {
 		GceOperation child = {.type = "insert", .scope = bulk->scope, .group = bulk->group};
 		gce_machine_effects(bulk->call->place, doc, &child);
 		if (rolled_back) {

@@ -22,6 +22,13 @@ bool gce_check_scope(RgSimCall *call)
 	return true;
 }
 
+json_t *gce_error(int http, const char *code, char *message)
+{
+	g_autofree char *text = message;
+	return json_pack(
+		"{s:i, s:[{s:s, s:s}]}", "http", http, "errors", "code", code, "message", text);
+}
+
 bool gce_fail_invalid(RgSimCall *call, const char *field, const char *value, const char *why)
 {
 	return rg_sim_fail(

@@ -9,29 +9,17 @@
 static bool change(RgSimCall *call, const char *type, const json_t *doc, json_t *members)
 {
 	json_auto_t *set = members, *before = json_object();
-	g_autofree char *scope = gce_scope(call);
-	const char *name;
-	json_t *value;
-	json_object_foreach (set, name, value) {
+	rg_json_foreach_member (name, value, set) {
 		json_t *old = json_object_get(doc, name);
 		json_object_set(before, name, old ? old : json_null());
 	}
-	GceOperation operation = {.type = type,
-		.scope = scope,
-		.target = doc,
-		.ms = -1,
-		.undo = gce_effect_set(NULL, GCE_INSTANCE, doc, json_incref(before))};
-	bool good = gce_operate(call, &operation);
+	bool good = gce_operate_on(call, type, doc, NULL,
+		gce_effect_set(NULL, GCE_INSTANCE, doc, json_incref(before)));
 	json_t *changed = json_copy(rg_json_unconst(doc));
 	json_object_update(changed, set);
 	gce_lease_plan(call->place, changed);
 	rg_sim_put(call->place, GCE_INSTANCE, changed);
 	return good;
-}
-
-static bool set_labels(RgSimCall *call)
-{
-	return gce_set_labels(call, gce_kind_of(call));
 }
 
 static bool set_tags(RgSimCall *call)
@@ -41,6 +29,8 @@ static bool set_tags(RgSimCall *call)
 			    "Supplied fingerprint does not match current tags fingerprint.",
 			    doc_str(body, "fingerprint"),
 			    doc_str(json_object_get(doc, "tags"), "fingerprint")))
+		return false;
+	if (!gce_tags_check(call, json_object_get(body, "items")))
 		return false;
 	return change(call, "setTags", doc,
 		json_pack("{s:o}", "tags", gce_printed(json_copy(rg_json_unconst(body)))));
@@ -155,33 +145,19 @@ static bool delete_access_config(RgSimCall *call)
 	return change(call, "deleteAccessConfig", doc, interfaces_with(interface, NULL));
 }
 
-/* ---- disks */
-
-static bool disk_delete(RgSimCall *call)
-{
-	const json_t *doc = gce_target(call, GCE_DISK);
-	if (!doc)
-		return false;
-	const char *user = json_string_value(json_array_get(json_object_get(doc, "users"), 0));
-	g_autofree char *project = NULL;
-	g_autofree char *key = user ? gce_key_of(user, &project) : NULL;
-	return key ? gce_fail_in_use(call, doc_str(doc, GCE_KEY), key)
-		   : gce_delete(call, GCE_DISK, doc);
-}
-
 const RgSimAction gce_change_actions[] = {
 	{"disks.aggregatedList", gce_aggregate, false, GCE_AGGREGATED},
-	{"disks.delete", disk_delete, true, "requestId"},
+	{"disks.delete", gce_delete_unused, true, "requestId"},
 	{"disks.get", gce_get, false, ""},
 	{"disks.list", gce_list, false, GCE_LISTED},
-	{"disks.setLabels", set_labels, true, "requestId .labels .labelFingerprint"},
+	{"disks.setLabels", gce_set_labels, true, "requestId .labels .labelFingerprint"},
 	{"instances.addAccessConfig", add_access_config, true,
 		"requestId networkInterface .name .type .natIP .networkTier"},
 	{"instances.deleteAccessConfig", delete_access_config, true,
 		"requestId networkInterface accessConfig"},
 	{"instances.setDeletionProtection", set_deletion_protection, true,
 		"requestId deletionProtection"},
-	{"instances.setLabels", set_labels, true, "requestId .labels .labelFingerprint"},
+	{"instances.setLabels", gce_set_labels, true, "requestId .labels .labelFingerprint"},
 	{"instances.setMachineType", set_machine_type, true, "requestId .machineType"},
 	{"instances.setMetadata", set_metadata, true, "requestId .items .fingerprint .kind"},
 	{"instances.setTags", set_tags, true, "requestId .items .fingerprint"},

@@ -88,14 +88,12 @@ static bool check_parameter(
 static bool check_parameters(RgSimCall *call, const json_t *method)
 {
 	const json_t *known = json_object_get(method, "parameters");
-	const char *name;
-	json_t *value;
-	json_object_foreach (call->params, name, value) {
+	rg_json_foreach_member (name, value, call->params) {
 		if (json_is_string(value) &&
 			!check_parameter(call, known, name, json_string_value(value)))
 			return false;
 	}
-	json_object_foreach (rg_json_unconst(known), name, value) {
+	rg_json_foreach_member (name, value, known) {
 		if (doc_is(value, "required") && !call_str(call, name))
 			return rg_sim_fail(call, 400, "required", "Required parameter: %s", name);
 	}
@@ -224,9 +222,7 @@ static bool check_value(
 	if (!json_is_object(value))
 		return rg_sim_fail(
 			call, 400, "invalid", "Invalid value at '%s': an object is expected", path);
-	const char *name;
-	json_t *member;
-	json_object_foreach (rg_json_unconst(value), name, member) {
+	rg_json_foreach_member (name, member, value) {
 		if (!check_member(call, path, schema, name, member))
 			return false;
 	}

@@ -1,6 +1,7 @@
 #include "sim/core/console.h"
 #include <string.h>
 #include "gcp/sim/gce.h"
+#include "sim/core/user_data.h"
 
 /* The serial port. What a machine prints is computed from the time since it started; what was
  * printed stays, so that a reader may go on where it stopped. A head lists its members again when
@@ -9,20 +10,23 @@
 /* cloud.google.com/compute/docs/troubleshooting/viewing-serial-port-output: the newest 1 MB. */
 #define TEXT_MAX (1024 * 1024)
 
-static gint64 count_with(const void *place, const json_t *rule)
+static bool installs_docker(const json_t *instance)
 {
-	gint64 n = 0;
-	const json_t *instance;
-	for (unsigned at = 0; (instance = rg_sim_next(place, GCE_INSTANCE, &at));)
-		n += json_equal(json_object_get(instance, "_fault"), rule);
-	return n;
+	gsize len = 0;
+	g_autofree char *data = gce_user_data(instance, &len);
+	json_auto_t *config = rg_sim_user_config(data, len);
+	return rg_sim_user_file(config, "/usr/local/lib/raygpu/install-docker") != NULL;
 }
 
 void gce_console_give_fault(const RgSimPlace *place, json_t *instance, const char *type)
 {
-	json_t *rule = rg_sim_node_fault(place->sim, type, count_with, place);
+	json_t *rule = rg_sim_node_fault(place, GCE_INSTANCE, type);
 	if (rule)
 		json_object_set(instance, "_fault", rule);
+	else if (!doc_int(place->sim->knobs, "image_docker") && !installs_docker(instance))
+		json_object_set_new(instance, "_fault",
+			json_pack("{s:s, s:s, s:s}", "how", "fail", "step", "docker", "reason",
+				"no docker on this image"));
 }
 
 static const char *label_of(const json_t *instance, const char *key)
@@ -30,7 +34,7 @@ static const char *label_of(const json_t *instance, const char *key)
 	return doc_str(json_object_get(instance, "labels"), key);
 }
 
-static RgSimNode node_of(const json_t *instance)
+static RgSimNode node_of(const RgSimPlace *place, const json_t *instance)
 {
 	return (RgSimNode){.id = doc_str(instance, "_node"),
 		.host = doc_str(instance, "id"),
@@ -38,22 +42,8 @@ static RgSimNode node_of(const json_t *instance)
 		.booted_ms = doc_int(instance, "_bootedMs"),
 		.fault = json_object_get(instance, "_fault"),
 		.runs = g_str_equal(doc_str(instance, "status"), "RUNNING"),
-		.is_head = g_str_equal(label_of(instance, "raygpu-name"), "head")};
-}
-
-static void print_now(const RgSimPlace *place, const json_t *instance, GString *text)
-{
-	RgSimNode node = node_of(instance);
-	const char *lineage = label_of(instance, "raygpu-lineage");
-	g_autoptr(GArray) nodes = *lineage ? g_array_new(FALSE, FALSE, sizeof(RgSimNode)) : NULL;
-	const json_t *other;
-	for (unsigned at = 0; nodes && (other = rg_sim_next(place, GCE_INSTANCE, &at));) {
-		if (!g_str_equal(label_of(other, "raygpu-lineage"), lineage))
-			continue;
-		RgSimNode one = node_of(other);
-		g_array_append_val(nodes, one);
-	}
-	rg_sim_console_print(place->sim, &node, nodes, text);
+		.is_head = g_str_equal(label_of(instance, "raygpu-name"), "head"),
+		.lineage = label_of(instance, "raygpu-lineage")};
 }
 
 /* The list of members begins with its time, which alone is not a change. */
@@ -76,7 +66,7 @@ static const char *news(const char *printed, const char *now)
 static char *console_text(RgSimPlace *place, const json_t *instance)
 {
 	g_autoptr(GString) now = g_string_new(NULL);
-	print_now(place, instance, now);
+	rg_sim_console_print(place->sim, place, GCE_INSTANCE, node_of, instance, now);
 	const char *last = doc_str(instance, "_consoleLast"), *all = doc_str(instance, "_console");
 	g_autofree char *now_plain = without_times(now->str), *last_plain = without_times(last);
 	if (g_str_equal(now_plain, last_plain) || !now->len)

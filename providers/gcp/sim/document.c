@@ -105,8 +105,7 @@ static json_t *find_number(RgSimPlace *place, unsigned kind, const char *scope, 
 {
 	if (kind == GCE_INSTANCE)
 		return gce_instance_by_number(place, scope, number);
-	json_t *doc;
-	for (unsigned at = 0; (doc = rg_sim_next(place, kind, &at));) {
+	rg_sim_foreach (doc, place, kind) {
 		if (g_str_equal(doc_str(doc, "id"), number) &&
 			g_str_has_prefix(doc_str(doc, GCE_KEY), scope))
 			return gce_is_hidden(doc) ? NULL : doc;
@@ -166,17 +165,7 @@ bool gce_get(RgSimCall *call)
 	return doc && gce_answer(call, json_incref(doc));
 }
 
-/* ---- making and removing */
-
-void gce_remove(RgSimPlace *place, unsigned kind, const char *key)
-{
-	const json_t *doc = rg_sim_find(place, kind, key);
-	if (kind == GCE_INSTANCE)
-		gce_instance_release(place, doc);
-	if (kind == GCE_ADDRESS)
-		gce_address_give_back(place, doc_str(doc, "subnetwork"), doc_str(doc, "address"));
-	rg_sim_remove(place, kind, key);
-}
+/* ---- making */
 
 bool gce_name_check(RgSimCall *call, unsigned kind, const char *scope, const char *name)
 {

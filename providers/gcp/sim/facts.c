@@ -7,10 +7,8 @@ extern const struct rg_embedded gcp_sim_data[];
 
 static json_t *load(const char *name)
 {
-	const struct rg_embedded *file = gcp_sim_data;
-	while (file->name && !g_str_equal(file->name, name))
-		file++;
-	json_t *value = file->name ? json_loadb(file->data, file->len, 0, NULL) : NULL;
+	const struct rg_embedded *file = rg_embedded_find(gcp_sim_data, name);
+	json_t *value = file ? json_loadb(file->data, file->len, 0, NULL) : NULL;
 	if (!value)
 		g_error("%s is missing or broken", name);
 	return value;
@@ -20,10 +18,8 @@ static json_t *load(const char *name)
 static json_t *part(const json_t *description, const char *name)
 {
 	json_t *out = json_object();
-	const char *key;
-	json_t *value;
 	gsize skip = strlen(name) + 1;
-	json_object_foreach (rg_json_unconst(description), key, value) {
+	rg_json_foreach_member (key, value, description) {
 		if (g_str_has_prefix(key, name) && key[skip - 1] == '/')
 			json_object_set(out, key + skip, value);
 	}
@@ -38,6 +34,9 @@ void *gce_data_new(void)
 		.schemas = part(description, "schemas"),
 		.patterns = part(description, "patterns"),
 		.types = load("machine_types.json"),
+		.own = json_object(),
+		.custom = load("custom_types.json"),
+		.made = json_object(),
 		.regions = load("regions.json"),
 		.images = load("images.json")};
 	data->routes = gce_routes_new(data->methods);
@@ -52,6 +51,9 @@ void gce_data_free(void *given)
 	json_decref(data->schemas);
 	json_decref(data->patterns);
 	json_decref(data->types);
+	json_decref(data->own);
+	json_decref(data->custom);
+	json_decref(data->made);
 	json_decref(data->regions);
 	json_decref(data->images);
 	g_free(data);
@@ -59,9 +61,7 @@ void gce_data_free(void *given)
 
 const char *gce_region_of(const GceData *data, const char *place)
 {
-	const char *region;
-	json_t *zones;
-	json_object_foreach (data->regions, region, zones) {
+	rg_json_foreach_member (region, zones, data->regions) {
 		if (g_str_equal(region, place) || rg_json_has_text(zones, place))
 			return region;
 	}

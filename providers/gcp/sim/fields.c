@@ -110,9 +110,7 @@ static json_t *pick_object(const json_t *tree, const json_t *value)
 {
 	json_t *out = json_object();
 	const json_t *any = json_object_get(tree, "*");
-	const char *name;
-	json_t *member;
-	json_object_foreach (rg_json_unconst(value), name, member) {
+	rg_json_foreach_member (name, member, value) {
 		const json_t *own = json_object_get(tree, name);
 		if (*name != '_' && (own || any))
 			json_object_set_new(out, name, gce_fields_pick(own ? own : any, member));
@@ -123,13 +121,11 @@ static json_t *pick_object(const json_t *tree, const json_t *value)
 /* Whole: only the internal members are left out, which are in the outermost object. */
 static json_t *pick_all(const json_t *value)
 {
-	const char *name;
-	json_t *member;
-	json_object_foreach (rg_json_unconst(value), name, member) {
-		if (*name != '_')
+	rg_json_foreach_member (internal, ignored, value) {
+		if (*internal != '_')
 			continue;
 		json_t *out = json_object();
-		json_object_foreach (rg_json_unconst(value), name, member) {
+		rg_json_foreach_member (name, member, value) {
 			if (*name != '_')
 				json_object_set(out, name, member);
 		}

@@ -46,6 +46,9 @@ typedef struct {
 	json_t *schemas;
 	json_t *patterns; /* {path parameter: regular expression} */
 	json_t *types;	 /* {name: {guestCpus, memoryMb, accelerators, attachable, regions, ...}} */
+	json_t *own;	 /* {name: true}: those of them that a scenario has added */
+	json_t *custom;	 /* rules of machine types that are not listed, and of attached GPUs */
+	json_t *made;	 /* such types that were asked for, as in `types` */
 	json_t *regions; /* {name: [zone]} */
 	json_t *images;	 /* [{family, project, name, architecture, diskSizeGb}] */
 	GPtrArray *routes;
@@ -58,6 +61,17 @@ static inline const GceData *gce_data(const RgSimPlace *place)
 /* Aborts if the embedded files are broken, which is a bug of the build. */
 void *gce_data_new(void);
 void gce_data_free(void *data);
+
+/* custom.c: the facts of a machine type, also of one that is not listed; NULL: there is none. */
+const json_t *gce_type_facts(const GceData *data, const char *name);
+bool gce_can_attach(const GceData *data, const char *type, const json_t *facts,
+	const char *accelerator, gint64 count);
+bool gce_has_accelerator(const GceData *data, const char *accelerator, const char *region);
+
+/* own_types.c: machine types of a scenario. False and *problem (g_free) if one is wrong. */
+bool gce_own_type_check(const void *data, const char *name, const json_t *type, char **problem);
+/* Adds a checked one; NULL: removes all. */
+void gce_own_type_add(void *data, const char *name, const json_t *type);
 
 /* ---- the description: route.c, body.c, fields.c */
 
@@ -196,10 +210,11 @@ typedef struct {
 json_t *gce_operation_start(RgSimCall *call, GceOperation *operation);
 /* The same, as the answer of the call, whose requestId will find it. */
 bool gce_operate(RgSimCall *call, GceOperation *operation);
+/* One on the document in the call's scope, of the usual duration; takes the effects, or NULL. */
+bool gce_operate_on(
+	RgSimCall *call, const char *type, const json_t *doc, json_t *end, json_t *undo);
 /* In a place without a call: what Compute Engine does by itself. */
 void gce_operation_system(RgSimPlace *place, GceOperation *operation);
-/* The error that the knob operation_faults has for such an operation; NULL: none. */
-json_t *gce_operation_fault(const RgSimPlace *place, const char *type, const char *key);
 bool gce_are_operation_faults(const json_t *value);
 json_t *gce_error(int http, const char *code, char *message);
 void gce_operation_due(RgSimPlace *place, unsigned kind, const char *key, const char *state);
@@ -208,10 +223,14 @@ bool gce_request_is_known(RgSimCall *call, bool *done);
 
 /* Creates a document from the body by an operation, with the given members on top; takes `more`. */
 bool gce_insert_with(RgSimCall *call, unsigned kind, json_t *more);
+/* The same with a document; takes it. */
+bool gce_insert_doc(RgSimCall *call, unsigned kind, json_t *doc);
 /* Is the body's name well formed and free? */
 bool gce_name_is_good(RgSimCall *call, unsigned kind);
 /* The method delete of what nothing else refers to. */
 bool gce_delete_plain(RgSimCall *call);
+/* That of a document that lists its users. */
+bool gce_delete_unused(RgSimCall *call);
 /* Deletes the document by an operation, which is the answer. */
 bool gce_delete(RgSimCall *call, unsigned kind, const json_t *doc);
 
@@ -221,7 +240,7 @@ bool gce_delete(RgSimCall *call, unsigned kind, const json_t *doc);
 void gce_labels_set(json_t *doc, const json_t *labels);
 bool gce_labels_check(RgSimCall *call, const char *field, const json_t *labels);
 /* The method setLabels of a kind. */
-bool gce_set_labels(RgSimCall *call, unsigned kind);
+bool gce_set_labels(RgSimCall *call);
 /* 412 unless `given` is the fingerprint of what is there. */
 bool gce_fingerprint_check(RgSimCall *call, const char *what, const char *given, const char *now);
 
@@ -258,13 +277,23 @@ typedef struct {
 	  "scheduling.onHostMaintenance " p "scheduling.preemptible " p                            \
 	  "scheduling.provisioningModel " p "scheduling.instanceTerminationAction " p              \
 	  "serviceAccounts " p "guestAccelerators " p "resourcePolicies " p                        \
-	  "reservationAffinity " p "canIpForward " p "shieldedInstanceConfig "
+	  "reservationAffinity " p "canIpForward " p "shieldedInstanceConfig " p                   \
+	  "advancedMachineFeatures.threadsPerCore "
 /* Checks it as Compute Engine does before it starts an operation. */
 bool gce_machine_read(RgSimCall *call, const json_t *properties, bool bulk, GceMachine *machine);
 /* Only its type and accelerators. Clear it whatever the result. */
 bool gce_machine_read_type(
 	RgSimCall *call, const json_t *properties, bool bulk, GceMachine *machine);
 void gce_machine_clear(GceMachine *machine);
+/* Network tags, as an instance or setTags has them. */
+bool gce_tags_check(RgSimCall *call, const json_t *items);
+/* The NIC type of its interface: what is given, or the only one of its series; NULL: Compute Engine
+ * chooses, and does not say. */
+static inline const char *gce_machine_nic(const GceMachine *machine, const json_t *interface)
+{
+	bool only = rg_json_bool(machine->facts, "gvnicOnly", false);
+	return rg_json_str(interface, "nicType", only ? "GVNIC" : NULL);
+}
 /* The resource policy that it names; NULL and an error on the call. */
 const json_t *gce_machine_policy(RgSimCall *call, const GceMachine *machine, const char *given);
 /* Makes instance and disks; NULL and *error (as GceOperation.error) if it cannot be had now. */
@@ -272,18 +301,16 @@ json_t *gce_machine_make(
 	RgSimCall *call, const GceMachine *machine, const char *name, json_t **error);
 /* What the operation that makes it has to do. */
 void gce_machine_effects(RgSimPlace *place, const json_t *instance, GceOperation *operation);
-/* Frees what it holds: disks, addresses. */
-void gce_instance_release(RgSimPlace *place, const json_t *instance);
-/* The status TERMINATED at this time; a new reference. */
-json_t *gce_instance_stopped(gint64 at_ms);
 
 /* ---- lease.c: a node powers itself off when its lease ends */
 
+/* Its user data as the guest reads it; g_free. */
+char *gce_user_data(const json_t *instance, gsize *len);
 /* On an instance being made: does it look at its lease? */
 void gce_lease_at_launch(json_t *instance);
 /* On an instance being edited whose metadata or status has changed: the end of its lease. */
 void gce_lease_plan(RgSimPlace *place, json_t *instance);
-/* That end: the operating system shuts down. */
+/* instance.c. That end: the operating system shuts down. */
 void gce_lease_end(RgSimPlace *place, const char *key);
 bool gce_instance_takes_place(const json_t *instance);
 /* The end of spot machines. */
@@ -304,7 +331,7 @@ json_t *gce_machine_json(const RgSimPlace *place, const GceMachine *machine);
 bool gce_throttle(RgSimCall *call);
 bool gce_fail_rate(RgSimCall *call, const char *what);
 
-/* ---- address.c */
+/* ---- pool.c */
 
 /* A free address of the subnetwork, or the given one; NULL and *error (as GceOperation.error).
  * `place` is the project of what gets it. g_free it. */

@@ -6,40 +6,6 @@
 /* cloud.google.com/compute/docs/instances/spot: 30 seconds for the guest to shut down. */
 #define NOTICE_MS 30000
 
-/* ---- what an instance holds */
-
-static void release_disk(RgSimPlace *place, const json_t *attached)
-{
-	g_autofree char *project = NULL;
-	g_autofree char *key = gce_key_of(doc_str(attached, "source"), &project);
-	json_t *disk = key ? rg_sim_edit(place, GCE_DISK, key) : NULL;
-	if (!disk)
-		return;
-	json_object_del(disk, "users");
-	if (doc_is(attached, "autoDelete")) {
-		json_decref(disk);
-		rg_sim_remove(place, GCE_DISK, key);
-	} else {
-		rg_sim_put(place, GCE_DISK, disk);
-	}
-}
-
-void gce_instance_release(RgSimPlace *place, const json_t *instance)
-{
-	size_t i;
-	json_t *attached;
-	json_array_foreach (json_object_get(instance, "disks"), i, attached)
-		release_disk(place, attached);
-	const json_t *interface = json_array_get(json_object_get(instance, "networkInterfaces"), 0);
-	const char *subnetwork = doc_str(interface, "subnetwork"),
-		   *address = doc_str(interface, "networkIP");
-	const json_t *reserved = gce_address_find(place, subnetwork, address);
-	if (reserved)
-		gce_address_set_user(place, reserved, NULL);
-	else
-		gce_address_give_back(place, subnetwork, address);
-}
-
 /* ---- insert */
 
 static bool instance_insert(RgSimCall *call)
@@ -104,7 +70,7 @@ static bool instance_delete(RgSimCall *call)
 	return good;
 }
 
-json_t *gce_instance_stopped(gint64 at_ms)
+static json_t *stopped(gint64 at_ms)
 {
 	g_autofree char *now = gce_time(at_ms);
 	return json_pack(
@@ -128,8 +94,8 @@ static bool instance_stop(RgSimCall *call)
 		.undo = gce_effect_set(
 			NULL, GCE_INSTANCE, doc, json_pack("{s:s}", "status", "RUNNING"))};
 	if (runs)
-		operation.end = gce_effect_set(
-			NULL, GCE_INSTANCE, doc, gce_instance_stopped(call->sim->now_ms + ms));
+		operation.end =
+			gce_effect_set(NULL, GCE_INSTANCE, doc, stopped(call->sim->now_ms + ms));
 	bool good = gce_operate(call, &operation);
 	if (runs)
 		set_status(call->place, doc, "STOPPING");
@@ -144,7 +110,7 @@ static json_t *start_refusal(RgSimCall *call, const json_t *doc)
 	const char *type = gce_last(doc_str(doc, "machineType"));
 	GceMachine machine = {.zone = doc_str(kept, "zone"),
 		.type = type,
-		.facts = json_object_get(call_data(call)->types, type),
+		.facts = gce_type_facts(call_data(call), type),
 		.spot = doc_is(kept, "spot"),
 		.label = g_strdup(doc_str(kept, "label")),
 		.reservation = rg_json_str(doc, "_reservation", NULL)};
@@ -236,11 +202,34 @@ static void preempt(RgSimPlace *place, const json_t *doc, gint64 ms)
 		g_strconcat("zones/", doc_str(json_object_get(doc, "_machine"), "zone"), NULL);
 	GceOperation operation = {
 		.type = "compute.instances.preempted", .scope = scope, .target = doc, .ms = ms};
-	operation.end = gone ? gce_effect_remove(NULL, GCE_INSTANCE, doc)
-			     : gce_effect_set(NULL, GCE_INSTANCE, doc,
-				       gce_instance_stopped(place->sim->now_ms + ms));
+	operation.end =
+		gone ? gce_effect_remove(NULL, GCE_INSTANCE, doc)
+		     : gce_effect_set(NULL, GCE_INSTANCE, doc, stopped(place->sim->now_ms + ms));
 	gce_operation_system(place, &operation);
 	set_status(place, doc, "STOPPING");
+}
+
+/* A guest that powers off leaves its instance TERMINATED, with its disks
+ * (cloud.google.com/compute/docs/instances/stop-start-instance); the system event is
+ * compute.instances.guestTerminate. */
+void gce_lease_end(RgSimPlace *place, const char *key)
+{
+	const json_t *doc = rg_sim_find(place, GCE_INSTANCE, key);
+	if (!g_str_equal(doc_str(doc, "status"), "RUNNING"))
+		return;
+	g_autofree char *scope =
+		g_strconcat("zones/", doc_str(json_object_get(doc, "_machine"), "zone"), NULL);
+	gint64 ms = doc_int(place->sim->knobs, "shutdown_ms");
+	GceOperation operation = {.type = "compute.instances.guestTerminate",
+		.scope = scope,
+		.target = doc,
+		.ms = ms,
+		.end = gce_effect_set(NULL, GCE_INSTANCE, doc, stopped(place->sim->now_ms + ms))};
+	gce_operation_system(place, &operation);
+	json_t *changed = json_copy(rg_json_unconst(doc));
+	json_object_set_new(changed, "status", json_string("STOPPING"));
+	json_object_del(changed, "_due");
+	rg_sim_put(place, GCE_INSTANCE, changed);
 }
 
 void gce_reclaim(RgSimPlace *place, RgSimReclaim *rule, json_t *hit)

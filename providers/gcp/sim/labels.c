@@ -24,13 +24,11 @@ static bool is_label_text(const char *text)
 
 bool gce_labels_check(RgSimCall *call, const char *field, const json_t *labels)
 {
-	const char *key;
-	json_t *value;
 	if (json_object_size(labels) > MAX_LABELS)
 		return rg_sim_fail(call, 400, "invalid",
 			"Invalid value for field '%s': '%zu labels'. At most %d are allowed.",
 			field, json_object_size(labels), MAX_LABELS);
-	json_object_foreach (rg_json_unconst(labels), key, value) {
+	rg_json_foreach_member (key, value, labels) {
 		const char *text = json_string_value(value);
 		gunichar first = g_utf8_get_char(key);
 		if (!*key || !is_label_text(key) || !g_unichar_isalpha(first))
@@ -65,8 +63,9 @@ bool gce_fingerprint_check(RgSimCall *call, const char *what, const char *given,
 	return rg_sim_fail(call, 412, "conditionNotMet", "%s", what);
 }
 
-bool gce_set_labels(RgSimCall *call, unsigned kind)
+bool gce_set_labels(RgSimCall *call)
 {
+	unsigned kind = gce_kind_of(call);
 	const json_t *body = call_body(call), *doc = gce_target(call, kind);
 	const json_t *labels = json_object_get(body, "labels");
 	if (!doc || !gce_labels_check(call, "resource.labels", labels) ||
@@ -74,18 +73,10 @@ bool gce_set_labels(RgSimCall *call, unsigned kind)
 			"Labels fingerprint either invalid or resource labels have changed",
 			doc_str(body, "labelFingerprint"), doc_str(doc, "labelFingerprint")))
 		return false;
-	g_autofree char *scope = gce_scope(call);
-	json_t *changed = json_copy(rg_json_unconst(doc));
+	json_t *changed = json_object();
 	gce_labels_set(changed, labels);
-	json_auto_t *before = json_pack("{s:O*, s:O}", "labels", json_object_get(doc, "labels"),
-		"labelFingerprint", json_object_get(doc, "labelFingerprint"));
-	if (!json_object_get(before, "labels"))
-		json_object_set_new(before, "labels", json_null());
-	rg_sim_put(call->place, kind, changed);
-	return gce_operate(
-		call, &(GceOperation){.type = "setLabels",
-			      .scope = scope,
-			      .target = changed,
-			      .ms = -1,
-			      .undo = gce_effect_set(NULL, kind, changed, json_incref(before))});
+	if (!json_object_get(changed, "labels"))
+		json_object_set_new(changed, "labels", json_null());
+	return gce_operate_on(
+		call, "setLabels", doc, gce_effect_set(NULL, kind, doc, changed), NULL);
 }

@@ -24,10 +24,9 @@ json_t *gce_capacity_refusal(const RgSimPlace *place, const GceMachine *machine)
 	const char *market = machine->spot ? "spot" : "on-demand";
 	gint64 left = rg_sim_knobs_capacity(
 		place->sim->knobs, machine->label, market, machine->zone, &of_market);
-	const json_t *instance;
 	if (left < 0 || machine->reservation)
 		return NULL;
-	for (unsigned at = 0; (instance = rg_sim_next(place, GCE_INSTANCE, &at));) {
+	rg_sim_foreach (instance, place, GCE_INSTANCE) {
 		const json_t *other = machine_of(instance);
 		left -= gce_instance_takes_place(instance) &&
 			g_str_equal(doc_str(other, "label"), machine->label) &&
@@ -71,7 +70,16 @@ static const struct {
 };
 static const char *const cpu_metrics[] = {"A2_CPUS", "C2_CPUS", "C2D_CPUS", "C3_CPUS", "E2_CPUS",
 	"M1_CPUS", "M2_CPUS", "M3_CPUS", "N2_CPUS", "N2D_CPUS", "T2A_CPUS", "T2D_CPUS"};
-static const char *const regional[] = {"CPUS", "INSTANCES", "PREEMPTIBLE_CPUS"};
+static const char *const regional[] = {"CPUS", "IN_USE_ADDRESSES", "INSTANCES", "PREEMPTIBLE_CPUS"};
+/* Disks count as long as they exist. That balanced ones are SSDs here, and that Hyperdisk has
+ * quotas of its own, is from public reports of QUOTA_EXCEEDED. */
+static const struct {
+	const char *metric, *types;
+} disk_metrics[] = {
+	{"DISKS_TOTAL_GB", "pd-standard"},
+	{"HDB_TOTAL_GB", "hyperdisk-balanced"},
+	{"SSD_TOTAL_GB", "pd-balanced pd-ssd pd-extreme"},
+};
 static const char *const global[] = {"CPUS_ALL_REGIONS", "GPUS_ALL_REGIONS"};
 #define NO_LIMIT 1e6
 
@@ -88,6 +96,8 @@ static bool is_metric(const char *metric)
 		known |= g_str_equal(metric, cpu_metrics[i]);
 	for (gsize i = 0; i < G_N_ELEMENTS(regional); i++)
 		known |= g_str_equal(metric, regional[i]);
+	for (gsize i = 0; i < G_N_ELEMENTS(disk_metrics); i++)
+		known |= g_str_equal(metric, disk_metrics[i].metric);
 	for (gsize i = 0; i < G_N_ELEMENTS(global); i++)
 		known |= g_str_equal(metric, global[i]);
 	return known;
@@ -98,11 +108,20 @@ bool gce_is_quota(const char *code)
 	return is_metric(gce_last(code));
 }
 
+static const char *disk_metric_of(const char *type)
+{
+	for (gsize i = 0; i < G_N_ELEMENTS(disk_metrics); i++) {
+		g_auto(GStrv) types = g_strsplit(disk_metrics[i].types, " ", -1);
+		if (g_strv_contains((const char *const *)types, type))
+			return disk_metrics[i].metric;
+	}
+	return "";
+}
+
 /* What a machine takes of a metric. */
 static gint64 share(const char *metric, const json_t *machine)
 {
 	gint64 vcpus = doc_int(machine, "vcpus"), gpus = doc_int(machine, "gpus");
-	bool spot = doc_is(machine, "spot");
 	if (g_str_equal(metric, "INSTANCES"))
 		return 1;
 	if (g_str_equal(metric, "GPUS_ALL_REGIONS"))
@@ -111,20 +130,54 @@ static gint64 share(const char *metric, const json_t *machine)
 		return vcpus;
 	if (g_str_equal(metric, doc_str(machine, "gpu_metric")))
 		return gpus;
-	if (g_str_equal(metric, "PREEMPTIBLE_CPUS"))
-		return spot ? vcpus : 0;
-	return g_str_equal(metric, doc_str(machine, "cpu_metric")) ? vcpus : 0;
+	if (g_str_equal(metric, doc_str(machine, "cpu_metric")))
+		return vcpus;
+	if (g_str_equal(metric, "IN_USE_ADDRESSES"))
+		return doc_int(machine, "addresses");
+	return doc_int(json_object_get(machine, "disks"), metric);
+}
+
+static gint64 usage_of_disks(const RgSimPlace *place, const char *metric, const char *region)
+{
+	gint64 used = 0;
+	rg_sim_foreach (disk, place, GCE_DISK) {
+		const char *zone = gce_last(doc_str(disk, "zone"));
+		if (g_str_equal(disk_metric_of(gce_last(doc_str(disk, "type"))), metric) &&
+			g_strcmp0(gce_region_of(gce_data(place), zone), region) == 0)
+			used += g_ascii_strtoll(doc_str(disk, "sizeGb"), NULL, 10);
+	}
+	return used;
+}
+
+static bool is_disk_metric(const char *metric)
+{
+	for (gsize i = 0; i < G_N_ELEMENTS(disk_metrics); i++) {
+		if (g_str_equal(disk_metrics[i].metric, metric))
+			return true;
+	}
+	return false;
+}
+
+/* External ones can be added and removed later. */
+static gint64 addresses_of(const json_t *properties)
+{
+	const json_t *interfaces = json_object_get(properties, "networkInterfaces");
+	return (gint64)json_array_size(
+		json_object_get(json_array_get(interfaces, 0), "accessConfigs"));
 }
 
 static gint64 usage(const RgSimPlace *place, const char *metric, const char *region)
 {
 	gint64 used = 0;
-	const json_t *instance;
-	for (unsigned at = 0; (instance = rg_sim_next(place, GCE_INSTANCE, &at));) {
+	if (is_disk_metric(metric))
+		return usage_of_disks(place, metric, region);
+	rg_sim_foreach (instance, place, GCE_INSTANCE) {
 		const json_t *machine = machine_of(instance);
-		if (gce_instance_takes_place(instance) &&
-			(!region || g_str_equal(doc_str(machine, "region"), region)))
-			used += share(metric, machine);
+		if (!gce_instance_takes_place(instance) ||
+			(region && !g_str_equal(doc_str(machine, "region"), region)))
+			continue;
+		used += g_str_equal(metric, "IN_USE_ADDRESSES") ? addresses_of(instance)
+								: share(metric, machine);
 	}
 	return used;
 }
@@ -152,6 +205,8 @@ json_t *gce_quotas_json(const RgSimPlace *place, const char *region)
 		add_quota(place, list, global[i], NULL);
 	for (gsize i = 0; region && i < G_N_ELEMENTS(regional); i++)
 		add_quota(place, list, regional[i], region);
+	for (gsize i = 0; region && i < G_N_ELEMENTS(disk_metrics); i++)
+		add_quota(place, list, disk_metrics[i].metric, region);
 	for (gsize i = 0; region && i < G_N_ELEMENTS(cpu_metrics); i++)
 		add_quota(place, list, cpu_metrics[i], region);
 	for (gsize i = 0; region && i < G_N_ELEMENTS(gpu_metrics); i++) {
@@ -176,9 +231,15 @@ static const char *gpu_metric_of(const json_t *facts, const char *attached, char
 	return "";
 }
 
-/* E2, N1 and whatever has no metric of its own count against CPUS. */
-static const char *cpu_metric_of(const char *type)
+/* E2, N1 and shared cores count against CPUS, newer series against a quota per family, which this
+ * API does not show; spot machines against PREEMPTIBLE_CPUS, unless the project has none (docs,
+ * "Allocation quotas"). */
+static const char *cpu_metric_of(const RgSimPlace *place, const GceMachine *machine)
 {
+	const char *type = machine->type, *region = gce_region_of(gce_data(place), machine->zone);
+	if (machine->spot && limit_of(place, "PREEMPTIBLE_CPUS", region))
+		return "PREEMPTIBLE_CPUS";
+	static const char *const of_cpus[] = {"custom", "e2", "f1", "g1", "n1", NULL};
 	g_autofree char *family = g_strndup(type, strcspn(type, "-"));
 	g_autofree char *upper = g_ascii_strup(family, -1);
 	g_autofree char *metric = g_strconcat(upper, "_CPUS", NULL);
@@ -186,7 +247,26 @@ static const char *cpu_metric_of(const char *type)
 		if (g_str_equal(cpu_metrics[i], metric) && !g_str_equal(metric, "E2_CPUS"))
 			return cpu_metrics[i];
 	}
-	return "CPUS";
+	return g_strv_contains(of_cpus, family) ? "CPUS" : "";
+}
+
+/* {metric: GB} */
+static json_t *disks_json(const GceMachine *machine)
+{
+	const json_t *list = json_object_get(machine->properties, "disks");
+	json_t *out = json_object();
+	for (size_t i = 0; i < json_array_size(list); i++) {
+		const json_t *given = json_array_get(list, i);
+		const json_t *params = json_object_get(given, "initializeParams");
+		const char *metric = disk_metric_of(gce_last(rg_json_str(params, "diskType",
+			rg_json_str(machine->facts, "bootDiskType", "pd-standard"))));
+		const char *size = rg_json_str(params, "diskSizeGb",
+			rg_json_str(given, "diskSizeGb",
+				doc_str(json_array_get(machine->images, i), "diskSizeGb")));
+		json_object_set_new(out, metric,
+			json_integer(doc_int(out, metric) + g_ascii_strtoll(size, NULL, 10)));
+	}
+	return out;
 }
 
 json_t *gce_machine_json(const RgSimPlace *place, const GceMachine *machine)
@@ -197,11 +277,12 @@ json_t *gce_machine_json(const RgSimPlace *place, const GceMachine *machine)
 	g_autofree char *owned = NULL;
 	const char *gpu_metric =
 		gpu_metric_of(machine->facts, machine->accelerator, &owned, machine->spot);
-	return json_pack("{s:s, s:s, s:s, s:b, s:I, s:I, s:s, s:s}", "label", machine->label,
-		"zone", machine->zone, "region", gce_region_of(gce_data(place), machine->zone),
-		"spot", machine->spot, "vcpus", (json_int_t)doc_int(machine->facts, "guestCpus"),
-		"gpus", (json_int_t)gpus, "gpu_metric", gpu_metric, "cpu_metric",
-		cpu_metric_of(machine->type));
+	return json_pack("{s:s, s:s, s:s, s:b, s:I, s:I, s:s, s:s, s:I, s:o}", "label",
+		machine->label, "zone", machine->zone, "region",
+		gce_region_of(gce_data(place), machine->zone), "spot", machine->spot, "vcpus",
+		(json_int_t)doc_int(machine->facts, "guestCpus"), "gpus", (json_int_t)gpus,
+		"gpu_metric", gpu_metric, "cpu_metric", cpu_metric_of(place, machine), "addresses",
+		(json_int_t)addresses_of(machine->properties), "disks", disks_json(machine));
 }
 
 static json_t *quota_error(const char *metric, gint64 limit, const char *region)
@@ -224,9 +305,8 @@ static json_t *quota_error(const char *metric, gint64 limit, const char *region)
 json_t *gce_quota_refusal(const RgSimPlace *place, const GceMachine *machine)
 {
 	json_auto_t *wanted = gce_machine_json(place, machine);
-	const char *region = doc_str(wanted, "region"), *code;
-	json_t *unused;
-	json_object_foreach (json_object_get(place->sim->knobs, "quotas"), code, unused) {
+	const char *region = doc_str(wanted, "region");
+	rg_json_foreach_member (code, unused, json_object_get(place->sim->knobs, "quotas")) {
 		const char *metric = gce_last(code);
 		bool is_global = g_str_has_suffix(metric, "_ALL_REGIONS");
 		const char *where = is_global ? NULL : region;

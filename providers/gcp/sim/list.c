@@ -109,6 +109,17 @@ static bool find_start(const Listing *listing, unsigned *start)
 	return true;
 }
 
+/* The knob's empty first page, whose token is before every row. */
+static bool make_empty_page(Listing *listing)
+{
+	const char *token = call_str(listing->call, "pageToken");
+	const Row before = {NULL, listing->by_time ? "~" : "", ""};
+	if ((token && *token) || !doc_int(listing->call->sim->knobs, "empty_first_page"))
+		return false;
+	listing->next = token_of(&before);
+	return true;
+}
+
 static bool make_page(Listing *listing)
 {
 	g_array_sort(listing->rows, compare_rows);
@@ -199,11 +210,9 @@ static json_t *scopes_of(const RgSimCall *call)
 	const char *path = doc_str(json_object_get(call_data(call)->methods, list), "path");
 	bool all = g_str_equal(resource, "globalOperations");
 	json_t *scopes = json_object();
-	const char *region;
-	json_t *zones;
 	if (all)
 		json_object_set_new(scopes, "global", json_object());
-	json_object_foreach (call_data(call)->regions, region, zones) {
+	rg_json_foreach_member (region, zones, call_data(call)->regions) {
 		g_autofree char *name = g_strconcat("regions/", region, NULL);
 		if (all || strstr(path, "{region}"))
 			json_object_set_new(scopes, name, json_object());
@@ -229,8 +238,7 @@ static const char *list_name(const RgSimCall *call)
 static void fill_scopes(const Listing *listing, json_t *scopes)
 {
 	const char *list = list_name(listing->call);
-	for (size_t i = 0; i < json_array_size(listing->page); i++) {
-		const json_t *doc = json_array_get(listing->page, i);
+	rg_json_foreach (doc, listing->page) {
 		g_autofree char *scope = scope_of(doc_str(doc, GCE_KEY));
 		json_t *entry = json_object_get(scopes, scope);
 		if (!json_object_get(entry, list))
@@ -269,9 +277,7 @@ static bool answer_aggregate(Listing *listing)
 	RgSimCall *call = listing->call;
 	json_auto_t *answer = answer_new(listing), *scopes = scopes_of(call);
 	fill_scopes(listing, scopes);
-	const char *scope;
-	json_t *entry;
-	json_object_foreach (scopes, scope, entry) {
+	rg_json_foreach_member (scope, entry, scopes) {
 		if (json_object_size(entry))
 			continue;
 		json_auto_t *empty = warning("NO_RESULTS_ON_PAGE",
@@ -299,7 +305,7 @@ static bool run(RgSimCall *call, bool aggregated, unsigned kind, const json_t *d
 		add_row(&listing, json_array_get(docs, i));
 	if (good && !docs)
 		add_kind(&listing, kind);
-	good = good && make_page(&listing) &&
+	good = good && (make_empty_page(&listing) || make_page(&listing)) &&
 	       (aggregated ? answer_aggregate(&listing) : answer_list(&listing));
 	gce_filter_free(listing.filter);
 	g_array_unref(listing.rows);

@@ -1,8 +1,8 @@
 #include <string.h>
 #include "gcp/sim/auth.h"
 
-/* Where access tokens come from: oauth2.googleapis.com/token, sts.googleapis.com/v1/token,
- * iamcredentials.googleapis.com, and the metadata server of a machine. */
+/* Where access tokens come from: oauth2.googleapis.com/token, sts.googleapis.com/v1/token and
+ * v1/oauthtoken, iamcredentials.googleapis.com, and the metadata server of a machine. */
 
 #define JWT_BEARER "urn:ietf:params:oauth:grant-type:jwt-bearer"
 #define EXCHANGE "urn:ietf:params:oauth:grant-type:token-exchange"
@@ -11,6 +11,7 @@
 #define ID_TOKEN_TYPE "urn:ietf:params:oauth:token-type:id_token"
 #define IMPERSONATION "/v1/projects/-/serviceAccounts/"
 #define GENERATE ":generateAccessToken"
+#define OAUTH_TOKEN "/v1/oauthtoken"
 #define METADATA "/computeMetadata/v1/"
 
 static bool is_form(const RgSimRequest *request)
@@ -34,7 +35,7 @@ int gce_service_of(const RgSimRequest *request)
 			g_hash_table_contains(request->headers, "metadata-flavor")))
 		return GCE_METADATA;
 	if (post && ((g_str_equal(path, "/token") && is_form(request)) ||
-			    g_str_equal(path, "/v1/token") ||
+			    g_str_equal(path, "/v1/token") || g_str_equal(path, OAUTH_TOKEN) ||
 			    (g_str_has_prefix(path, IMPERSONATION) &&
 				    g_str_has_suffix(path, GENERATE))))
 		return GCE_LOGIN;
@@ -48,6 +49,8 @@ const char *gce_login_action(const RgSimRequest *request)
 		return "oauth2.token";
 	if (g_str_equal(path, "/v1/token"))
 		return "sts.token";
+	if (g_str_equal(path, OAUTH_TOKEN))
+		return "sts.oauthtoken";
 	if (g_str_has_prefix(path, IMPERSONATION))
 		return "iamcredentials.generateAccessToken";
 	return "metadata.get";
@@ -141,8 +144,48 @@ static bool oauth_token(RgSimCall *call)
 
 /* ---- STS: a token of another identity provider */
 
+/* "CLIENT:SECRET" of the header Authorization; g_free. NULL: it has none. */
+static char *basic_client(const RgSimCall *call)
+{
+	const char *header = g_hash_table_lookup(call->request->headers, "authorization");
+	gsize length;
+	if (!header || !g_str_has_prefix(header, "Basic "))
+		return NULL;
+	g_autofree guchar *plain = g_base64_decode(header + strlen("Basic "), &length);
+	return g_strndup((const char *)plain, length);
+}
+
+/* Is it a client that the knob refresh_tokens names? */
+static bool is_client(const RgSimCall *call, const char *client)
+{
+	rg_json_foreach_member (token, known, json_object_get(call->sim->knobs, "refresh_tokens"))
+		if (g_strcmp0(json_string_value(known), client) == 0)
+			return true;
+	return false;
+}
+
+/* Who signed in by another identity provider: the client is in the header, not in the form. */
+static bool sts_oauth_token(RgSimCall *call)
+{
+	g_autofree char *client = basic_client(call);
+	const char *known = rg_json_str(json_object_get(call->sim->knobs, "refresh_tokens"),
+		doc_str(call->params, "refresh_token"), NULL);
+	if (!g_str_equal(doc_str(call->params, "grant_type"), "refresh_token"))
+		return rg_sim_fail(
+			call, 400, "unsupported_grant_type", "Invalid value for grant_type.");
+	if (!client || !is_client(call, client))
+		return rg_sim_fail(call, 401, "invalid_client", "The OAuth client was not found.");
+	if (g_strcmp0(known, client) != 0)
+		return rg_sim_fail(
+			call, 400, "invalid_grant", "Token has been expired or revoked.");
+	return answer_token(call, "user@example.com", life_s(call), ACCESS_TOKEN);
+}
+
 static bool sts_token(RgSimCall *call)
 {
+	g_autofree char *client = basic_client(call);
+	if (client && !is_client(call, client))
+		return rg_sim_fail(call, 401, "invalid_client", "The OAuth client was not found.");
 	const json_t *params = call->params;
 	const char *audience = doc_str(params, "audience"),
 		   *type = doc_str(params, "subject_token_type");
@@ -253,6 +296,7 @@ const RgSimAction gce_login_actions[] = {
 	{"iamcredentials.generateAccessToken", generate_access_token, false, ""},
 	{"metadata.get", metadata_get, false, ""},
 	{"oauth2.token", oauth_token, false, ""},
+	{"sts.oauthtoken", sts_oauth_token, false, ""},
 	{"sts.token", sts_token, false, ""},
 	{NULL},
 };

@@ -5,6 +5,7 @@
 
 #define VALUE_MAX 262144 /* of metadata; all values together: */
 #define METADATA_MAX 524288
+#define TAGS_MAX 64
 #define RESERVATION_KEY "compute.googleapis.com/reservation-name"
 
 static const char *prefix(const GceMachine *machine)
@@ -48,7 +49,7 @@ static bool read_type(RgSimCall *call, GceMachine *machine)
 	machine->type = zonal_name(call, machine, "machineType", "machineTypes", given);
 	if (!machine->type)
 		return false;
-	machine->facts = json_object_get(call_data(call)->types, machine->type);
+	machine->facts = gce_type_facts(call_data(call), machine->type);
 	const json_t *regions = json_object_get(machine->facts, "regions");
 	const char *region = gce_region_of(call_data(call), machine->zone);
 	if (machine->facts && (!regions || rg_json_has_text(regions, region)))
@@ -61,17 +62,16 @@ static bool read_type(RgSimCall *call, GceMachine *machine)
 
 static bool check_attached(RgSimCall *call, const GceMachine *machine)
 {
-	const json_t *attachable = json_object_get(machine->facts, "attachable");
-	const json_t *counts = json_object_get(attachable, machine->accelerator);
 	g_autofree char *count = g_strdup_printf("%" G_GINT64_FORMAT, machine->accelerators);
-	const json_t *regions = json_object_get(counts, count);
 	const char *region = gce_region_of(call_data(call), machine->zone);
-	if (regions && (!json_array_size(regions) || rg_json_has_text(regions, region)))
+	bool fits = gce_can_attach(call_data(call), machine->type, machine->facts,
+		machine->accelerator, machine->accelerators);
+	if (fits && gce_has_accelerator(call_data(call), machine->accelerator, region))
 		return true;
 	g_autofree char *why = g_strdup_printf(
-		regions ? "Accelerator type with name '%s' does not exist in zone '%s'."
-			: "[%s:%s] features are not compatible for creating instance.",
-		machine->accelerator, regions ? machine->zone : count);
+		fits ? "Accelerator type with name '%s' does not exist in zone '%s'."
+		     : "[%s:%s] features are not compatible for creating instance.",
+		machine->accelerator, fits ? machine->zone : count);
 	return fail_value(call, machine, "guestAccelerators", machine->type, why);
 }
 
@@ -128,6 +128,11 @@ static bool read_scheduling(RgSimCall *call, GceMachine *machine)
 	if (has_gpus(machine) && !g_str_equal(maintenance, "TERMINATE"))
 		return fail_value(call, machine, "scheduling.onHostMaintenance", maintenance,
 			"Instances with guest accelerators do not support live migration.");
+	if (!machine->spot && g_str_has_prefix(machine->type, "e2-") &&
+		!g_str_equal(maintenance, "MIGRATE"))
+		return fail_value(call, machine, "scheduling.onHostMaintenance", maintenance,
+			"e2 instances do not support onHostMaintenance=TERMINATE unless they are "
+			"preemptible.");
 	if (machine->spot && (rg_json_bool(given, "automaticRestart", false) ||
 				     !g_str_equal(maintenance, "TERMINATE")))
 		return fail_value(call, machine, "scheduling", "SPOT",
@@ -198,8 +203,7 @@ static bool read_disks(RgSimCall *call, GceMachine *machine)
 	const json_t *list = json_object_get(machine->properties, "disks");
 	gint64 boots = 0;
 	machine->images = json_array();
-	for (size_t i = 0; i < json_array_size(list); i++) {
-		const json_t *disk = json_array_get(list, i);
+	rg_json_foreach (disk, list) {
 		boots += rg_json_bool(disk, "boot", false);
 		if (!check_disk(call, machine, disk))
 			return false;
@@ -224,6 +228,35 @@ static const json_t *subnetwork_of_network(RgSimCall *call, const char *link, co
 	return found;
 }
 
+/* After the disks: the image of the boot disk must have the driver. */
+static bool check_nic(RgSimCall *call, const GceMachine *machine, const json_t *interface)
+{
+	const char *type = gce_machine_nic(machine, interface);
+	if (!type)
+		return true;
+	if (!g_str_equal(type, "GVNIC") && !g_str_equal(type, "VIRTIO_NET"))
+		return rg_sim_fail(call, 501, "notImplemented",
+			"raygpu-sim simulates the NIC types GVNIC and VIRTIO_NET only");
+	if (g_str_equal(type, "VIRTIO_NET") && rg_json_bool(machine->facts, "gvnicOnly", false)) {
+		g_autofree char *why = g_strdup_printf(
+			"[%s, VIRTIO_NET] features are not compatible for creating instance.",
+			machine->type);
+		return fail_value(call, machine, "networkInterfaces[0].nicType", type, why);
+	}
+	size_t i;
+	const json_t *image;
+	json_array_foreach (machine->images, i, image) {
+		bool boots = rg_json_bool(
+			json_array_get(json_object_get(machine->properties, "disks"), i), "boot",
+			false);
+		if (boots && g_str_equal(type, "GVNIC") &&
+			!rg_sim_entry(json_object_get(image, "guestOsFeatures"), "type", type))
+			return fail_value(call, machine, "networkInterfaces[0].nicType", type,
+				"This boot disk source does not support gVNIC.");
+	}
+	return true;
+}
+
 static bool read_network(RgSimCall *call, GceMachine *machine)
 {
 	const json_t *list = json_object_get(machine->properties, "networkInterfaces");
@@ -241,7 +274,7 @@ static bool read_network(RgSimCall *call, GceMachine *machine)
 		link ? gce_refer(call, GCE_SUBNETWORK, "networkInterfaces[0].subnetwork", link)
 		     : subnetwork_of_network(
 			       call, rg_json_str(first, "network", otherwise), region);
-	if (!machine->subnetwork)
+	if (!machine->subnetwork || !check_nic(call, machine, first))
 		return false;
 	return g_str_equal(gce_last(doc_str(machine->subnetwork, "region")), region) ||
 	       fail_value(call, machine, "networkInterfaces[0].subnetwork", link ? link : "",
@@ -252,8 +285,16 @@ static bool check_metadata(RgSimCall *call, const GceMachine *machine)
 {
 	const json_t *items =
 		json_object_get(json_object_get(machine->properties, "metadata"), "items");
+	g_autoptr(GHashTable) keys = g_hash_table_new(g_str_hash, g_str_equal);
 	gsize total = 0;
 	for (size_t i = 0; i < json_array_size(items); i++) {
+		const char *key = doc_str(json_array_get(items, i), "key");
+		if (!g_regex_match_simple("^[a-zA-Z0-9_-]{1,128}$", key, G_REGEX_DOLLAR_ENDONLY, 0))
+			return fail_value(call, machine, "metadata.items.key", key,
+				"Must be a match of regex '[a-zA-Z0-9-_]{1,128}'.");
+		if (!g_hash_table_add(keys, (void *)(guintptr)key))
+			return fail_value(call, machine, "metadata.items", key,
+				"Metadata has duplicate keys.");
 		gsize len = strlen(doc_str(json_array_get(items, i), "value"));
 		total += len + strlen(doc_str(json_array_get(items, i), "key"));
 		if (len > VALUE_MAX || total > METADATA_MAX)
@@ -262,6 +303,42 @@ static bool check_metadata(RgSimCall *call, const GceMachine *machine)
 				"maximum size %d character(s); actual size %zu.",
 				prefix(machine), i, VALUE_MAX, len);
 	}
+	return true;
+}
+
+/* Schema Tags: RFC 1035 names, each once. */
+bool gce_tags_check(RgSimCall *call, const json_t *items)
+{
+	g_autoptr(GHashTable) names = g_hash_table_new(g_str_hash, g_str_equal);
+	for (size_t i = 0; i < json_array_size(items); i++) {
+		const char *name = json_string_value(json_array_get(items, i));
+		if (!name || !g_regex_match_simple("^[a-z]([-a-z0-9]{0,61}[a-z0-9])?$", name,
+				     G_REGEX_DOLLAR_ENDONLY, 0))
+			return gce_fail_invalid(call, "tags", name ? name : "",
+				"Must be a match of regex "
+				"'(?:[a-z](?:[-a-z0-9]{0,61}[a-z0-9])?)'.");
+		if (!g_hash_table_add(names, (void *)(guintptr)name))
+			return gce_fail_invalid(call, "tags", name, "Tags must be unique.");
+	}
+	return json_array_size(items) <= TAGS_MAX ||
+	       gce_fail_invalid(call, "tags", "", "An instance has at most 64 tags.");
+}
+
+/* The knob google_service_accounts lists those that exist. */
+static bool check_accounts(RgSimCall *call, const GceMachine *machine)
+{
+	const json_t *list = json_object_get(machine->properties, "serviceAccounts");
+	const char *email = doc_str(json_array_get(list, 0), "email");
+	if (json_array_size(list) > 1)
+		return fail_value(call, machine, "serviceAccounts", "",
+			"At most one service account can be specified.");
+	if (!json_array_size(list) || g_str_equal(email, "default"))
+		return true;
+	if (!g_str_has_suffix(email, ".gserviceaccount.com") ||
+		!rg_sim_knobs_lists(
+			json_object_get(call->sim->knobs, "google_service_accounts"), email))
+		return rg_sim_fail(call, 400, "invalid",
+			"The resource '%s' of type 'serviceAccount' was not found.", email);
 	return true;
 }
 
@@ -326,7 +403,10 @@ bool gce_machine_read(RgSimCall *call, const json_t *properties, bool bulk, GceM
 	return gce_machine_read_type(call, properties, bulk, machine) &&
 	       read_scheduling(call, machine) && read_disks(call, machine) &&
 	       read_network(call, machine) && check_metadata(call, machine) &&
-	       check_policies(call, machine) && read_reservation(call, machine) &&
+	       gce_tags_check(
+		       call, json_object_get(json_object_get(properties, "tags"), "items")) &&
+	       check_accounts(call, machine) && check_policies(call, machine) &&
+	       read_reservation(call, machine) &&
 	       gce_labels_check(call, "resource.labels", json_object_get(properties, "labels"));
 }
 

@@ -119,6 +119,9 @@ static json_t *interfaces_make(
 			"name", "nic0", "network", json_object_get(machine->subnetwork, "network"),
 			"subnetwork", json_object_get(machine->subnetwork, "selfLink"), "networkIP",
 			address, "stackType", "IPV4_ONLY", "fingerprint", print);
+	const char *nic = gce_machine_nic(machine, given);
+	if (nic)
+		json_object_set_new(interface, "nicType", json_string(nic));
 	const json_t *configs = json_object_get(given, "accessConfigs");
 	if (json_array_size(configs))
 		json_object_set_new(interface, "accessConfigs",
@@ -194,7 +197,7 @@ static void add_properties(RgSimCall *call, const GceMachine *machine, json_t *d
 		json_object_set_new(doc, "resourcePolicies", policies_json(call, machine));
 	static const char *const copied[] = {"description", "canIpForward", "serviceAccounts",
 		"reservationAffinity", "deletionProtection", "shieldedInstanceConfig",
-		"minCpuPlatform", "hostname"};
+		"minCpuPlatform", "hostname", "advancedMachineFeatures"};
 	for (gsize i = 0; i < G_N_ELEMENTS(copied); i++) {
 		json_t *value = json_object_get(given, copied[i]);
 		if (value)

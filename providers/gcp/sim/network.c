@@ -25,9 +25,7 @@ static void seed_subnetworks(RgSimPlace *place, const char *network, json_t *lin
 {
 	unsigned block = 128;
 	unsigned part = 0;
-	const char *region;
-	json_t *unused;
-	json_object_foreach (gce_data(place)->regions, region, unused) {
+	rg_json_foreach_member (region, unused, gce_data(place)->regions) {
 		g_autofree char *scope = g_strconcat("regions/", region, NULL);
 		g_autofree char *range =
 			g_strdup_printf("10.%u.%u.0/20", block + part / 16, part % 16 * 16);
@@ -90,13 +88,14 @@ bool gce_insert_with(RgSimCall *call, unsigned kind, json_t *more)
 	json_t *doc = gce_new(call, kind, scope, NULL);
 	json_object_update_missing(doc, rg_json_unconst(call_body(call)));
 	json_object_update(doc, on_top);
+	return gce_insert_doc(call, kind, doc);
+}
+
+bool gce_insert_doc(RgSimCall *call, unsigned kind, json_t *doc)
+{
 	rg_sim_put(call->place, kind, doc);
-	return gce_operate(call, &(GceOperation){.type = "insert",
-					 .scope = scope,
-					 .target = doc,
-					 .ms = -1,
-					 .end = gce_effect_show(NULL, kind, doc),
-					 .undo = gce_effect_remove(NULL, kind, doc)});
+	return gce_operate_on(call, "insert", doc, gce_effect_show(NULL, kind, doc),
+		gce_effect_remove(NULL, kind, doc));
 }
 
 bool gce_name_is_good(RgSimCall *call, unsigned kind)
@@ -107,12 +106,7 @@ bool gce_name_is_good(RgSimCall *call, unsigned kind)
 
 bool gce_delete(RgSimCall *call, unsigned kind, const json_t *doc)
 {
-	g_autofree char *scope = gce_scope(call);
-	return gce_operate(call, &(GceOperation){.type = "delete",
-					 .scope = scope,
-					 .target = doc,
-					 .ms = -1,
-					 .end = gce_effect_remove(NULL, kind, doc)});
+	return gce_operate_on(call, "delete", doc, gce_effect_remove(NULL, kind, doc), NULL);
 }
 
 bool gce_delete_plain(RgSimCall *call)
@@ -122,12 +116,24 @@ bool gce_delete_plain(RgSimCall *call)
 	return doc && gce_delete(call, kind, doc);
 }
 
+bool gce_delete_unused(RgSimCall *call)
+{
+	unsigned kind = gce_kind_of(call);
+	const json_t *doc = gce_target(call, kind);
+	if (!doc)
+		return false;
+	const char *user = json_string_value(json_array_get(json_object_get(doc, "users"), 0));
+	g_autofree char *project = NULL;
+	g_autofree char *key = user ? gce_key_of(user, &project) : NULL;
+	return key ? gce_fail_in_use(call, doc_str(doc, GCE_KEY), key)
+		   : gce_delete(call, kind, doc);
+}
+
 /* The first document of a kind whose member, or first network interface's, is this link. */
 static const json_t *user_of(
 	const RgSimPlace *place, unsigned kind, const char *member, const char *link)
 {
-	const json_t *doc;
-	for (unsigned at = 0; (doc = rg_sim_next(place, kind, &at));) {
+	rg_sim_foreach (doc, place, kind) {
 		const json_t *holder =
 			kind == GCE_INSTANCE
 				? json_array_get(json_object_get(doc, "networkInterfaces"), 0)
@@ -256,10 +262,8 @@ static bool check_firewall(RgSimCall *call, const json_t *whole)
 		(json_object_get(whole, "sourceTags") || json_object_get(whole, "sourceRanges")))
 		return gce_fail_invalid(call, "resource.sourceRanges", "",
 			"Sources are for rules of direction INGRESS.");
-	size_t i;
-	json_t *range;
-	json_array_foreach (
-		json_object_get(whole, egress ? "destinationRanges" : "sourceRanges"), i, range) {
+	rg_json_foreach (
+		range, json_object_get(whole, egress ? "destinationRanges" : "sourceRanges")) {
 		if (!is_range(json_string_value(range)))
 			return gce_fail_invalid(call, "resource.sourceRanges",
 				json_string_value(range), "Must be a range in CIDR notation.");
@@ -315,13 +319,8 @@ static bool firewall_change(RgSimCall *call, bool whole)
 	if (!check_firewall(call, changed))
 		return false;
 	rg_sim_put(call->place, GCE_FIREWALL, json_incref(changed));
-	const char *type = whole ? "update" : "patch";
-	return gce_operate(call,
-		&(GceOperation){.type = type,
-			.scope = "global",
-			.target = changed,
-			.ms = -1,
-			.undo = gce_effect_set(NULL, GCE_FIREWALL, changed, json_incref(before))});
+	return gce_operate_on(call, whole ? "update" : "patch", changed, NULL,
+		gce_effect_set(NULL, GCE_FIREWALL, changed, json_incref(before)));
 }
 
 static bool firewall_patch(RgSimCall *call)

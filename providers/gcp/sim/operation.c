@@ -43,9 +43,7 @@ json_t *gce_effect_set_from(const char *status, const json_t *doc, unsigned kind
 static void apply_set(RgSimPlace *place, unsigned kind, const char *key, const json_t *set)
 {
 	json_t *doc = rg_sim_edit(place, kind, key);
-	const char *name;
-	json_t *value;
-	json_object_foreach (rg_json_unconst(set), name, value) {
+	rg_json_foreach_member (name, value, set) {
 		if (json_is_null(value))
 			json_object_del(doc, name);
 		else
@@ -59,9 +57,7 @@ static void apply_set(RgSimPlace *place, unsigned kind, const char *key, const j
 /* A document that has gone, or another one under its name, is left alone. */
 static void apply_effects(RgSimPlace *place, const json_t *list)
 {
-	size_t i;
-	json_t *effect;
-	json_array_foreach (list, i, effect) {
+	rg_json_foreach (effect, list) {
 		unsigned kind = (unsigned)doc_int(effect, "kind");
 		const char *key = doc_str(effect, "key");
 		const json_t *doc = kind < GCE_KINDS ? rg_sim_find(place, kind, key) : NULL;
@@ -80,44 +76,25 @@ static void apply_effects(RgSimPlace *place, const json_t *list)
 
 bool gce_are_operation_faults(const json_t *value)
 {
-	size_t i;
-	json_t *rule;
-	json_array_foreach (value, i, rule) {
+	rg_json_foreach (rule, value) {
 		if (json_unpack_ex(rule, NULL, JSON_VALIDATE_ONLY | JSON_STRICT,
-			    "{s?s, s?s, s?I, s?I, s:s, s?s, s?b}", "type", "target", "count",
-			    "status", "code", "message", "never"))
+			    "{s?s, s?s, s?I, s?I, s:s, s?s, s?b, s?s}", "type", "target", "count",
+			    "status", "code", "message", "never", "leaves"))
 			return false;
 	}
 	return json_is_array(value);
 }
 
-static gint64 count_of_rule(const RgSimPlace *place, const json_t *rule)
-{
-	gint64 n = 0;
-	const json_t *operation;
-	for (unsigned at = 0; (operation = rg_sim_next(place, GCE_OPERATION, &at));)
-		n += json_equal(json_object_get(operation, "_rule"), rule);
-	return n;
-}
-
 static const json_t *find_rule(const RgSimPlace *place, const char *type, const char *key)
 {
-	size_t i;
-	json_t *rule;
-	json_array_foreach (json_object_get(place->sim->knobs, "operation_faults"), i, rule) {
+	rg_json_foreach (rule, json_object_get(place->sim->knobs, "operation_faults")) {
 		if (g_pattern_match_simple(rg_json_str(rule, "type", "*"), type) &&
 			g_pattern_match_simple(rg_json_str(rule, "target", "*"), gce_last(key)) &&
-			count_of_rule(place, rule) < rg_json_int(rule, "count", G_MAXINT64))
+			rg_sim_count(place, GCE_OPERATION, "_rule", rule) <
+				rg_json_int(rule, "count", G_MAXINT64))
 			return rule;
 	}
 	return NULL;
-}
-
-json_t *gce_error(int http, const char *code, char *message)
-{
-	g_autofree char *text = message;
-	return json_pack(
-		"{s:i, s:[{s:s, s:s}]}", "http", http, "errors", "code", code, "message", text);
 }
 
 static json_t *error_of_rule(const json_t *rule)
@@ -157,6 +134,17 @@ static json_t *operation_new(RgSimPlace *place, const GceOperation *wanted, cons
 	return doc;
 }
 
+/* An instance that a failed operation leaves behind, as one that was preempted while it started. */
+static void leave(GceOperation *wanted, const json_t *rule)
+{
+	const char *status = rg_json_str(rule, "leaves", NULL);
+	if (!status || !wanted->target || !json_array_size(wanted->undo))
+		return;
+	json_decref(wanted->undo);
+	wanted->undo = gce_effect_set(
+		NULL, GCE_INSTANCE, wanted->target, json_pack("{s:s}", "status", status));
+}
+
 static json_t *start(RgSimPlace *place, GceOperation *wanted, const char *user)
 {
 	RgSim *sim = place->sim;
@@ -168,6 +156,7 @@ static json_t *start(RgSimPlace *place, GceOperation *wanted, const char *user)
 		json_object_set(doc, "_rule", rg_json_unconst(rule));
 	if (rule && !doc_is(rule, "never"))
 		wanted->error = error_of_rule(rule);
+	leave(wanted, rule);
 	const struct {
 		const char *name;
 		json_t *value;
@@ -265,6 +254,17 @@ bool gce_operate(RgSimCall *call, GceOperation *operation)
 	json_t *doc = gce_operation_start(call, operation);
 	remember(call, doc);
 	return gce_answer(call, json_incref(doc));
+}
+
+bool gce_operate_on(RgSimCall *call, const char *type, const json_t *doc, json_t *end, json_t *undo)
+{
+	g_autofree char *scope = gce_scope(call);
+	return gce_operate(call, &(GceOperation){.type = type,
+					 .scope = scope,
+					 .target = doc,
+					 .ms = -1,
+					 .end = end,
+					 .undo = undo});
 }
 
 /* ---- its life */

@@ -104,9 +104,8 @@ bool gce_permission_check(RgSimCall *call)
 static bool test_permissions(RgSimCall *call)
 {
 	const json_t *asked = json_object_get(call_body(call), "permissions");
-	json_t *granted = json_array(), *permission;
-	size_t i;
-	json_array_foreach (asked, i, permission) {
+	json_t *granted = json_array();
+	rg_json_foreach (permission, asked) {
 		if (!is_denied(call, json_string_value(permission)))
 			json_array_append(granted, permission);
 	}
@@ -143,12 +142,11 @@ bool gce_resources_check(RgSimCall *call)
 /* One that is not a permission's name fails the whole call. */
 static bool test_project(RgSimCall *call)
 {
-	const json_t *asked = json_object_get(call_body(call), "permissions"), *permission;
-	size_t i;
+	const json_t *asked = json_object_get(call_body(call), "permissions");
 	if (!json_array_size(asked) || json_array_size(asked) > TESTED_MAX)
 		return rg_sim_fail(call, 400, "INVALID_ARGUMENT",
 			"From 1 to %d permissions can be tested.", TESTED_MAX);
-	json_array_foreach (asked, i, permission) {
+	rg_json_foreach (permission, asked) {
 		const char *name = json_string_value(permission);
 		if (!name || !g_regex_match_simple(
 				     "^[a-z]+([.][A-Za-z]+){2}$", name, G_REGEX_DOLLAR_ENDONLY, 0))

@@ -49,9 +49,7 @@ static json_t *zone_json(const RgSimPlace *place, const char *region, const char
 static json_t *zones_json(const RgSimPlace *place)
 {
 	json_t *out = json_array();
-	const char *region;
-	json_t *zones;
-	json_object_foreach (gce_data(place)->regions, region, zones) {
+	rg_json_foreach_member (region, zones, gce_data(place)->regions) {
 		for (size_t i = 0; i < json_array_size(zones); i++)
 			json_array_append_new(
 				out, zone_json(place, region,
@@ -63,9 +61,7 @@ static json_t *zones_json(const RgSimPlace *place)
 static json_t *regions_json(const RgSimPlace *place)
 {
 	json_t *out = json_array();
-	const char *region;
-	json_t *zones;
-	json_object_foreach (gce_data(place)->regions, region, zones) {
+	rg_json_foreach_member (region, zones, gce_data(place)->regions) {
 		json_t *doc = fact_new(place, "global", "regions", "region", region);
 		json_t *links = json_array();
 		for (size_t i = 0; i < json_array_size(zones); i++) {
@@ -95,9 +91,7 @@ static bool zones_get(RgSimCall *call)
 static bool regions_list(RgSimCall *call)
 {
 	json_t *docs = regions_json(call->place);
-	size_t i;
-	json_t *doc;
-	json_array_foreach (docs, i, doc)
+	rg_json_foreach (doc, docs)
 		json_object_set_new(
 			doc, "quotas", gce_quotas_json(call->place, doc_str(doc, "name")));
 	return gce_list_docs(call, docs);
@@ -146,7 +140,7 @@ static json_t *machine_json(
 	json_object_set_new(doc, "maximumPersistentDisks", json_integer(128));
 	json_object_set_new(doc, "maximumPersistentDisksSizeGb", json_string("263168"));
 	static const char *const copied[] = {
-		"guestCpus", "memoryMb", "architecture", "accelerators"};
+		"guestCpus", "memoryMb", "architecture", "accelerators", "description"};
 	for (gsize i = 0; i < G_N_ELEMENTS(copied); i++) {
 		json_t *value = json_object_get(facts, copied[i]);
 		if (value)
@@ -181,9 +175,7 @@ typedef void (*AddFacts)(
 static void add_machines(
 	const RgSimPlace *place, const char *region, const char *scope, json_t *out)
 {
-	const char *name;
-	json_t *facts;
-	json_object_foreach (gce_data(place)->types, name, facts) {
+	rg_json_foreach_member (name, facts, gce_data(place)->types) {
 		if (is_offered(json_object_get(facts, "regions"), region))
 			json_array_append_new(out, machine_json(place, scope, name, facts));
 	}
@@ -200,15 +192,13 @@ static void add_once(json_t *out, const RgSimPlace *place, const char *scope, co
 static void add_accelerators(
 	const RgSimPlace *place, const char *region, const char *scope, json_t *out)
 {
-	const char *name, *accelerator, *count;
-	json_t *facts, *counts, *regions;
 	json_auto_t *own = json_array();
-	json_object_foreach (gce_data(place)->types, name, facts) {
+	rg_json_foreach_member (name, facts, gce_data(place)->types) {
 		const json_t *first = json_array_get(json_object_get(facts, "accelerators"), 0);
 		if (first && is_offered(json_object_get(facts, "regions"), region))
 			add_once(own, place, scope, doc_str(first, "guestAcceleratorType"));
-		json_object_foreach (json_object_get(facts, "attachable"), accelerator, counts) {
-			json_object_foreach (counts, count, regions) {
+		rg_json_foreach_member (accelerator, counts, json_object_get(facts, "attachable")) {
+			rg_json_foreach_member (count, regions, counts) {
 				if (is_offered(regions, region))
 					add_once(own, place, scope, accelerator);
 			}
@@ -228,9 +218,9 @@ static void add_disk_types(
 
 static json_t *zonal(const RgSimCall *call, AddFacts add)
 {
-	const char *wanted = call_str(call, "zone"), *region;
-	json_t *out = json_array(), *zones;
-	json_object_foreach (call_data(call)->regions, region, zones) {
+	const char *wanted = call_str(call, "zone");
+	json_t *out = json_array();
+	rg_json_foreach_member (region, zones, call_data(call)->regions) {
 		for (size_t i = 0; i < json_array_size(zones); i++) {
 			const char *zone = json_string_value(json_array_get(zones, i));
 			g_autofree char *scope = g_strconcat("zones/", zone, NULL);
@@ -251,8 +241,16 @@ static bool machines_aggregate(RgSimCall *call)
 	return gce_aggregate_docs(call, zonal(call, add_machines));
 }
 
+/* Custom types too, which lists do not have. */
 static bool machines_get(RgSimCall *call)
 {
+	const char *name = call_str(call, "machineType"), *zone = call_str(call, "zone");
+	const json_t *facts = gce_type_facts(call_data(call), name);
+	const char *region = gce_region_of(call_data(call), zone);
+	g_autofree char *scope = gce_scope(call);
+	if (facts && !json_object_get(call_data(call)->types, name) && region &&
+		is_offered(json_object_get(facts, "regions"), region))
+		return gce_answer(call, machine_json(call->place, scope, name, facts));
 	return answer_named(call, zonal(call, add_machines), "machineType", "machineTypes");
 }
 
@@ -287,15 +285,18 @@ static bool disk_types_get(RgSimCall *call)
 static json_t *images_json(const RgSimPlace *place)
 {
 	json_t *out = json_array();
-	size_t i;
-	json_t *facts;
-	json_array_foreach (gce_data(place)->images, i, facts) {
+	rg_json_foreach (facts, gce_data(place)->images) {
 		if (!g_str_equal(doc_str(facts, "project"), place->name))
 			continue;
 		json_t *doc = fact_new(place, "global", "images", "image", doc_str(facts, "name"));
-		static const char *const copied[] = {"family", "architecture", "diskSizeGb"};
+		static const char *const copied[] = {
+			"family", "architecture", "diskSizeGb", "guestOsFeatures"};
 		for (gsize k = 0; k < G_N_ELEMENTS(copied); k++)
 			json_object_set(doc, copied[k], json_object_get(facts, copied[k]));
+		const json_t *without =
+			json_object_get(place->sim->knobs, "google_images_without_features");
+		if (rg_json_has_text(without, doc_str(facts, "family")))
+			json_object_del(doc, "guestOsFeatures");
 		json_object_set_new(doc, "status", json_string("READY"));
 		json_object_set_new(doc, "sourceType", json_string("RAW"));
 		json_array_append_new(out, doc);

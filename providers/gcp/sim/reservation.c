@@ -5,8 +5,7 @@
 static gint64 in_use(const RgSimPlace *place, const json_t *reservation)
 {
 	gint64 used = 0;
-	const json_t *instance;
-	for (unsigned at = 0; (instance = rg_sim_next(place, GCE_INSTANCE, &at));)
+	rg_sim_foreach (instance, place, GCE_INSTANCE)
 		used += gce_instance_takes_place(instance) &&
 			g_str_equal(
 				doc_str(instance, "_reservation"), doc_str(reservation, "name")) &&
@@ -44,7 +43,7 @@ static bool reservation_insert(RgSimCall *call)
 		return false;
 	if (!*doc_str(specific, "count"))
 		return gce_fail_required(call, "resource.specificReservation.count");
-	if (!json_object_get(call_data(call)->types, doc_str(properties, "machineType")))
+	if (!gce_type_facts(call_data(call), doc_str(properties, "machineType")))
 		return gce_fail_invalid(call,
 			"resource.specificReservation.instanceProperties.machineType",
 			doc_str(properties, "machineType"), "There is no such machine type.");
@@ -70,8 +69,7 @@ static json_t *shown(const RgSimPlace *place, const json_t *doc)
 static json_t *all_shown(const RgSimPlace *place)
 {
 	json_t *docs = json_array();
-	const json_t *doc;
-	for (unsigned at = 0; (doc = rg_sim_next(place, GCE_RESERVATION, &at));)
+	rg_sim_foreach (doc, place, GCE_RESERVATION)
 		json_array_append_new(docs, shown(place, doc));
 	return docs;
 }

@@ -20,9 +20,7 @@ static void route_free(void *data)
 GPtrArray *gce_routes_new(const json_t *methods)
 {
 	GPtrArray *routes = g_ptr_array_new_with_free_func(route_free);
-	const char *name;
-	json_t *method;
-	json_object_foreach (rg_json_unconst(methods), name, method) {
+	rg_json_foreach_member (name, method, methods) {
 		Route *route = g_new0(Route, 1);
 		*route = (Route){.method = name,
 			.http = doc_str(method, "httpMethod"),
@@ -51,8 +49,7 @@ const char *gce_route(const GceData *data, const RgSimRequest *request, json_t *
 	g_auto(GStrv) given = g_strsplit(request->path + strlen(PREFIX), "/", -1);
 	const Route *best = NULL;
 	int most = -1;
-	for (unsigned i = 0; i < data->routes->len; i++) {
-		const Route *route = g_ptr_array_index(data->routes, i);
+	rg_ptr_foreach (const Route, route, data->routes) {
 		int equal = g_str_equal(route->http, request->method) ? nearness(route, given) : -1;
 		if (equal > most) {
 			most = equal;

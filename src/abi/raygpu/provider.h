@@ -1,5 +1,5 @@
 /* clang-format off */
-/* raygpu provider ABI, version 1 (not frozen until three providers use it).
+/* raygpu provider ABI, version 1.
  *
  * A provider module is a shared object (or the same source linked statically with RGP_STATIC) that
  * exports one function, raygpu_provider_v1(), which returns a static constant table. Only the
@@ -13,214 +13,15 @@
  *  - schema, open and close are called by one thread at a time; the others by any thread, and
  *    concurrently if the module sets RGP_PARALLEL.
  *
- * THE CALLS (args->input is one JSON object; "returns" names the slots for host->result):
+ * The calls and what they mean are at the members of struct rgp_provider. schemas/calls.schema.json has the form
+ * of each call's input (args->input, one JSON object) and of its results, which the module passes to host->result by
+ * name; the host checks them when they arrive. Members that the schema does not name are ignored, except
+ * where it refuses them.
  *
- * schema   input {}                      returns "schema": the module's schema.json
- * open     input {"region" ("" if the schema has "regions": false), "config": {the spec's provider mapping without name and region},
- *                 "offline": true if only pure calls follow, which need no credentials; else absent,
- *                 "store": {"scheme", "place": what follows SCHEME:// up to the query, "parameters": {of the
- *                 query, text}} if only blob calls follow: such an instance has no settings of a spec}
- * resolve  input {"images": [{"key", "image": id or null, "arch": "x86_64", "driver": "open" or
- *                 "proprietary" (GPUs older than Turing do not work with NVIDIA's open kernel
- *                 modules), "origin": JSON pointer into the spec}],
- *                 "place": bool, "instance_types": [...], "zones": [...],
- *                 "reservations": [{"id", "origin", "own_image": true if the spec names the nodes'
- *                 image}], only if the schema has "reservation"}
- *          returns "facts": {"images": {key: {"id", "name", "arch", "root_device", "min_disk_gb",
- *                 "driver": {"version": NVIDIA's, or an older one, or null, "modules": "open" or
- *                 "proprietary"}, if the image's driver is known, "deprecated": date from which the
- *                 cloud no longer recommends it, "YYYY-MM-DD...", if it has one}},
- *                 "zones": [zones that nodes can be placed in], "zone_ids": {zone: its name in
- *                 prices.csv} (optional: the names are the same), "module": {data for lower, in any
- *                 form}, "offerings": {instance_type: [zone, ...]}, "reservations": {id: null if there
- *                 is none, or {"what": the cloud's term for it, "state": "usable", "planned" (it
- *                 starts later) or "over", "status": the cloud's word for that, "instance_type",
- *                 "zone", "total": nodes, "free": how many more fit, "prepaid": true if its nodes cost
- *                 nothing in addition, "start_s", "end_s", "clear_s": from when the cloud ends its
- *                 nodes (absent: they stay), "refused": why nodes cannot use it, if they cannot,
- *                 "others": [the same of reservations with this id in other zones], if the id is
- *                 unique in a zone only}}}
- *                 Reading calls only.
- *          "zones" and "module" are needed only if "place" is true, and "module" is optional. The
- *          host keeps the facts and passes them to lower. It requests the place again when a
- *          setting with "x-raygpu-resolve" in the schema changes. If a setting with
- *          "x-raygpu-zones" is given, nodes are placed only in the zones that are its keys.
- * lower    input the fitted cluster (schemas/fitted.schema.json)  returns "resources": [
- *                 {"address", "kind", "name", "index": n or null, "group": pool or null,
- *                  "origin": JSON pointer into the spec, "nodes": [the Ray nodes it stands for],
- *                  "attributes": {...}, "restart": what a change of an attribute with "restarts" in the
- *                  schema does to running work, for the plan (optional),
- *                  "depends_on": [address, ...]}]                Pure: no host function but result.
- *          Nodes that differ only in their index may be returned as one: "address" without an index,
- *          "index" null, and "indexes": [n, ...].
- *          "nodes" has an object for each pool: {"pool", "role": "head" or "worker", "count": n}, or
- *          "min" and "max" instead of "count" for an elastic pool (only if the schema has
- *          "elastic"): in the fitted cluster such a pool has "min", "max" and no "indexes". A machine
- *          has one object with "count" 1; a resource that is a whole cluster has one for each pool.
- *          "first": n is the index of its first node in the pool; the default is its own index times
- *          "count". Resources of kinds with "node": true have "nodes", others do not. Together they
- *          stand for exactly the nodes of the fitted cluster: costs, budgets, policies and GPU
- *          counts are based on them, at the prices of the pools' offers.
- *          Attribute values may contain expressions that the host resolves at apply:
- *          {"$ref": ADDRESS, "attr": NAME}, {"$join": [text or expression, ...]},
- *          {"$gzip_base64": text or expression}. A node's "boot" is what it boots from, as the
- *          schema's "boot" defines; {"$ref": "@head", "attr": "address"} in it stands for the head's
- *          address: the module replaces it with a reference to its own resource and attribute.
- * list     input {"kinds": [kind, ...], "cluster", "lineage", "known": {kind: [id, ...]}}
- *          returns "page" (any number): {"kind": of its resources (optional if one kind was
- *                 requested), "resources": [{"id", "address": derived from the marks, or
- *                 null, "attributes": {the schema's attributes, no others}, "state": "present" |
- *                 "gone" (the cloud itself reports it so, e.g. as terminated), "token": text or null,
- *                 "status": the cloud's term, "nodes": {pool: number of running nodes, of an elastic
- *                 pool}, "shared": n}], "shared": [{...}, ...]}: members that many resources of a
- *                 page have in common, such as "state" or some of the "attributes", may be written
- *                 once in its "shared"; "shared": n of a resource adds the members and attributes
- *                 of element n (from 0) to its own, which take precedence. Both are optional.
- *          and once "done": {"complete": true}. It lists every resource with the cluster's name,
- *          of any lineage, then reads known ids that it has not seen by id. If an id of `known` is in
- *          no page, the cloud does not have it. An error or a truncated reply is a failed call, never
- *          a short list. A resource of another lineage than "lineage" has that lineage as "lineage"
- *          and no "address", and so has a known id with another cluster's name: the host refuses
- *          to create a cluster under a name that is taken. If "lineage" is null (nothing has been
- *          applied, or `raygpu state rebuild`), each resource has its "lineage" and its "address".
- *          "kinds" is one kind, or several with the same "listing" in the schema,
- *          because the cloud returns them together (one query over all resources). The module then
- *          returns one page per kind for each answer. Kinds that the cloud lists separately
- *          have no "listing": the host lists them concurrently.
- * create   input {"kind", "token": 32 hex digits, "min_count": n, "marks": {"cluster", "lineage",
- *                 "pool", "indexes": "0-3,7", "commit", "run", "labels": {...}},
- *                 "items": [{"address", "index"}], "attributes": {one object for all items}}
- *          returns "item" once per item: {"address", "outcome": "done" | "failed", "id",
- *                 "attributes": {computed ones}, "operation", + failure fields}
- *          "marks" are the ownership tags of everything that is created, under names that the module
- *          chooses, so that list can recognize it. Their values match the schema's "marks.value";
- *          "indexes" has at most "marks.indexes_max" characters: the host limits the items accordingly.
- *          The same token with the same input returns the same resources, even after a lost answer.
- *          Partial success is normal: items that the cloud did not create are "failed", class capacity.
- *          "min_count" above 1 (a gang pool): if the cloud supports it, create at least that many, or
- *          none. The host removes an incomplete gang.
- * ready    input {"kind", "items": [ITEM with "in_use": true if a resource whose attribute with "attaches" in
- *                 the schema refers to it is ready], "no_wait": true if the user does not wait for nodes to
- *                 start, else absent: what exists is then "done"}
- *          returns "item": {"address", "outcome": "done" | "pending" | "failed", "attributes", ...}
- *          With "done", "changed": [attribute, ...] names attributes that can be changed in place and that the
- *          cloud did not take over from the create or update ("recorded" has their values). The host then calls
- *          update for them, once in this run. Such an item counts as ready.
- * update   input {"kind", "items": [ITEM with "attributes": desired, "changed": [attribute, ...]], "force": true
- *                 if the user lets raygpu take over what others own, in clouds that know an owner for each
- *                 part of a resource; else absent: such a part is then a failure of class "conflict"}
- *          If "changed" has "marks" (only kinds with "updates_marks" in the schema), the marks in the cloud
- *          name another address, "marks" of observed (absent: they are not raygpu's). The item has the
- *          "marks" to write, {"cluster", "lineage", "pool"}; write also what makes `list` report "address".
- *          Only kinds with "removes_marks" in the schema: "marks" is null, and "changed" has nothing else, when
- *          raygpu no longer manages the resource. Remove all ownership tags, also from what was created and
- *          tagged with it, and its lease, which would end it; change nothing else; "attributes" is then empty. Repeating it does no harm.
- *          returns "item": {"address", "outcome": "done" | "pending" | "failed" | "unsupported",
- *                 "attributes"}
- * remove   input {"kind", "items": [ITEM with "replaced": true if another is created in its place]}
- *          returns "item": {"address", "outcome": "done" | "pending" | "failed"}; gone counts as done.
- *          One with "replaced" is done when it no longer takes up what the new one needs: its quota,
- *          its place in a reservation, its name, its addresses.
- *
- *          An ITEM of these three is {"address", "id", "recorded", "observed", "operation"}:
- *          "recorded": the attributes of its last create or update, with references resolved, and
- *                 the computed ones that the module last returned, in this run or before.
- *                 Without sensitive and unreadable attributes.
- *          "observed": the attributes that `list` reported when the plan was made, overlaid with those
- *                 returned in this run; null if it was not seen. Without sensitive ones. Take the
- *                 version that guards a change (an ETag, a resourceVersion) from here.
- *          "operation": the text that the module last returned, see below; absent in the first call.
- *          "pending": the cloud is working on it, or refuses it while others use it. Its "code" and
- *          "message" may say why. Check once, do not wait: the host repeats the call after a while,
- *          with the current item, until it is "done" or "failed", or the kind's ready_timeout_s,
- *          update_timeout_s or remove_timeout_s expires. update and remove may return "pending"
- *          only for kinds that have the time-out. A "failed" ready is final if it has the "id",
- *          is "definite" or of class denied; otherwise the host checks again.
- *          "operation" in an outcome (text, at most 4096 bytes): the cloud's name of the operation. The
- *          host passes it to the next call for the same resource: the same call after "pending", ready
- *          after a create or update that is "done". An outcome without it ends it. The host keeps it
- *          for one run: the first call after an interrupted run has none. A removal that is already in
- *          progress is then "pending" again, or "done" if the resource is gone; it does not fail.
- * find     input {"kind", "token", "marks"}
- *          returns "page" and "done" like list: what was created under that token, in the order of
- *          creation (of the launch index); items have "address" if it is known
- * reveal   input {"kind", "items": [{"address", "id"}]}
- *          returns "item": {"address", "outcome": "done" | "failed", "attributes": the unreadable ones
- *          that cost one request per resource, "" = it has none}; reading calls only. The host treats
- *          their values as secrets.
- * account  input {}   returns "credentials": {"from": where they were found, in words, without a secret} (optional; before
- *          the cloud is asked, so that it is known if the cloud refuses them; `raygpu doctor` shows it), and
- *          "account": {"id": text, "acting": text}: the account that the credentials belong to, as the
- *          cloud names it; reading calls only. "acting" is optional: which credentials these are and where they come
- *          from, in words, without a secret; raygpu shows it before a plan. The host records it in the state, and refuses to work on
- *          the cluster with credentials of another account. It runs concurrently with `list`.
- * console  input {"kind", "items": [{"address", "id"}]}
- *          returns "item": {"address", "outcome": "done" | "failed", "text": what the machine printed on its
- *          console, in order, as current as the cloud has it; "" = nothing yet, "stale": true if that is
- *          not what it printed last (as of its boot)}; at most the last 64 KiB or so; reading calls only. Nodes that boot by cloud_init report there what they do
- *          (src/boot/README.md): raygpu waits for them after an apply only if the module offers the call.
- * blocks   input {"instance_types": [...], "count": nodes, "hours": n, "from_s" and "to_s": Unix times that it
- *                 starts after and ends before, each optional}
- *          returns "block" (any number): {"id", "instance_type", "zone", "count", "start_s", "end_s",
- *                 "fee_microusd" (of all its nodes), "currency"}: reserved capacity for a fixed time that the user
- *          can buy now. Reading calls only: raygpu never buys one. A duration or count that the cloud does not
- *          sell is a diagnostic of the class "invalid".
- * health   input {"kind", "items": [{"address", "id"}]}
- *          returns "item" for each machine that the cloud itself reports as not well (a failed status check, a
- *          maintenance event): {"address", "outcome": "done" | "failed", "text": what, as the end of a sentence that
- *          begins with the address}. One that is not returned is well. Reading calls only, and few: `raygpu drift`
- *          passes all machines of the cluster at once.
- * permissions input {"for": task, "account": id or null, "config": as of open, "spec": the checked spec as JSON,
- *                 "with": {option: text or true}, "places": [{"region", "config"}] that the cluster may be in;
- *                 without it, the region of open}
- *          returns "document": what the user must be allowed in the cloud for that task ("plan", "apply", and others that
- *          the module knows) and this spec, in the cloud's own form. Pure: no host function but result and diag.
- * export   input {"form": one of the schema's "exports", "fitted": the fitted cluster, as for lower}
- *          returns "document": {"text": the cluster as a file of that form, in UTF-8}. Pure: no host function but
- *          result and diag. The same input returns the same bytes. What is secret, such as Ray's token, is not in it.
- * blob_get, blob_put, blob_delete, blob_list: objects in which raygpu keeps its state, of modules whose schema
- *          has "stores"; all four or none. "name" is relative to the URL that "store" of open has: characters
- *          of [A-Za-z0-9._~-], with slashes between. A "version" is text that changes with the content of the
- *          object; the host only passes it back. Reads and lists must show every write that was answered before.
- * blob_get input {"name"}   returns "blob": {"version", "modified_s" and "now_s": Unix times of the server's clock,
- *                 when it was written and when it answered; optional, but without them the lock of a dead run
- *                 never expires}, and "content": the bytes as they are, not JSON; neither if there is no such object
- * blob_put input {"name", "version": the object is replaced only if it still has this version; null: it is
- *                 created, and must not exist}, and the bytes in args->content
- *          returns "blob": {"version"}; none if the condition does not hold, then nothing was changed. A server that
- *          ignores conditions must be refused. If an answer is lost and the request is sent again, the
- *          condition may not hold because of the first one: the host finds out.
- * blob_delete input {"name"}   returns nothing; gone counts as done
- * blob_list input {"prefix" of names, "advise": true if the module should report, as diagnostics of severity note, what
- *                 about the place is not advisable; else absent}
- *          returns "page" (any number): {"names": [name, ...]}, and once "done": {"complete": true}
- * preflight input {"cluster", "applies": true if the run goes on to create them, "container_image": that the
- *                 nodes pull as themselves, without a login of the spec; absent if it is unknown or not so,
- *                 "creates": [{"kind", "group": pool or null, "count": n, "addresses": [...],
- *                 "attributes": {desired ones, with expressions}, "origin": JSON pointer into the
- *                 spec, "replaces": true if as many are removed for it}],
- *                 "updates": [{"kind", "address", "id", "attributes", "observed", "origin", "changed": as for
- *                 update}], of kinds with "tries_updates" in the schema; absent if there are none,
- *                 "permissions": the input of that call, if a user asks which permissions are missing (`raygpu
- *                 doctor`); then "creates" is empty. A module whose cloud does not report them ignores it}
- *          returns "finding" (any number): {"severity": "error" | "warning" | "note", "class", "message",
- *                 "detail", "hint", "code", "request_id", "address", "attribute", "origin",
- *                 "limit": of a quota that instance types share, {"market", "types": a regular expression,
- *                 "free": vCPUs, "wanted": vCPUs of these creates}: it applies to other types that match too};
- *                 and, about "permissions", a warning for each that is missing, and "tested": {"count": of all
- *                 that were tested}
- *          What the cloud reports about these changes in advance: quota, permissions, capacity. Reading
- *          calls only (a dry run is one). "severity", "class" and "message" are required. An error is
- *          what the change would meet: the plan is not applied, and the run exits with the code of the
- *          error's class. The default "origin" is that of "address". The host calls it once per plan or
- *          apply that makes one of these changes. If it fails, the plan continues with a warning.
- *
- * Failure fields of an item: "class" (RGP_CLASS_* by name: "capacity", "quota", "denied",
- * "throttled", "conflict", "invalid", "transient", "gone", "canceled", "unknown"), "code" (the cloud's),
- * "message", "hint" (what to do about it; optional), "request_id", "retry_after_ms", "attribute" (the
- * one at fault; optional), "definite": true if the cloud certainly did nothing. After a definite
- * "capacity" the nodes are requested in other zones, markets and types; a "quota" applies to all
- * zones. A call that fails as a whole calls host->diag and returns RGP_FAIL. */
+ * Failure of an item: "class" (RGP_CLASS_* by name), "code" (the cloud's), "message", "hint" (what to do about it),
+ * "request_id", "attribute" (the one at fault), "definite": true if the cloud certainly did nothing. After a definite
+ * "capacity" the nodes are requested in other zones, markets and types; a "quota" applies to all zones. A call that
+ * fails as a whole calls host->diag and returns RGP_FAIL. */
 /* clang-format on */
 #ifndef RAYGPU_PROVIDER_H
 #define RAYGPU_PROVIDER_H
@@ -261,6 +62,7 @@ typedef int32_t rgp_status;
 /* flags of struct rgp_http_req */
 #define RGP_HTTP_READING 1u   /* changes nothing on the server */
 #define RGP_HTTP_HIDE_BODY 2u /* traces omit the bodies of request and answer */
+#define RGP_HTTP_PROBE 4u /* nobody need answer: if nobody does, that is no reason of a failure */
 /* flags of struct rgp_exec_req */
 #define RGP_EXEC_READING 1u /* the program changes nothing in the cloud */
 
@@ -326,6 +128,14 @@ struct rgp_exec_req {
 	uint32_t reserved;
 };
 
+/* How a program ended; the host's memory, valid until the call returns. Since ABI 1.1. */
+struct rgp_exec_resp {
+	uint32_t size;
+	int32_t status; /* its exit status; 128 + n: signal n ended it; -1: it did not end */
+	struct rgp_bytes output; /* of its standard output, at most 1 MiB */
+	struct rgp_bytes errors; /* the first 64 KiB of its standard error */
+};
+
 struct rgp_diag {
 	uint32_t size;
 	int32_t severity; /* 0 error, 1 warning, 2 note */
@@ -348,7 +158,10 @@ struct rgp_host {
 	rgp_status (*result)(struct rgp_call *, const char *slot, struct rgp_bytes json);
 	void (*log)(struct rgp_call *, int32_t level, const char *message);
 	int32_t (*canceled)(struct rgp_call *);
-	rgp_status (*sleep_ms)(struct rgp_call *, uint32_t ms); /* RGP_CANCELED when cut short */
+	/* RGP_CANCELED when cut short. The host ends a call whose answers bring nothing new for ten
+	 * minutes, as an endless list; in create, update, remove, blob_put and blob_delete, time
+	 * before a pause does not count, so the module limits how long it waits for a change. */
+	rgp_status (*sleep_ms)(struct rgp_call *, uint32_t ms);
 	/* NULL if unset; the host's memory, valid for the whole process */
 	const char *(*env)(struct rgp_call *, const char *name);
 	/* "~/" is the user's home; valid until the call returns; RGP_FAIL if unreadable (and no
@@ -371,6 +184,12 @@ struct rgp_host {
 	 * that the cloud's other tools share, such as a renewed sign-in. "~/" is the user's home;
 	 * RGP_FAIL when it cannot be written (and no diagnostic). */
 	rgp_status (*write_file)(struct rgp_call *, const char *path, struct rgp_bytes content);
+	/* Runs n programs, up to 32 at a time, and returns when all have ended. RGP_OK: each ran to
+	 * its end, whatever its exit status; else RGP_FAIL or RGP_CANCELED, and the status of those
+	 * that could not be run, timed out or wrote too much is -1. Otherwise as exec. Since
+	 * ABI 1.1. */
+	rgp_status (*exec_all)(struct rgp_call *, const struct rgp_exec_req *const *reqs, size_t n,
+		struct rgp_exec_resp *const *resps);
 };
 
 struct rgp_args {
@@ -382,26 +201,153 @@ struct rgp_args {
 typedef rgp_status (*rgp_fn)(
 	struct rgp_inst *, const struct rgp_host *, struct rgp_call *, const struct rgp_args *);
 
+/* clang-format off */
 struct rgp_provider {
 	uint32_t size, abi_major, abi_minor, flags;
 	const char *name, *version;
+
 	/* required */
+
+	/* "schema": the module's schema.json. Pure. */
 	rgp_status (*schema)(const struct rgp_host *, struct rgp_call *);
+	/* Makes an instance for a region, with the spec's settings. With "offline" only pure calls follow; with
+	 * "store" only blob calls. */
 	rgp_status (*open)(const struct rgp_host *, struct rgp_call *, const struct rgp_args *,
 		struct rgp_inst **);
 	void (*close)(struct rgp_inst *);
-	rgp_fn resolve, lower, list, create, remove;
+	/* "facts": images, zones, offered types, reservations and descriptions of types, as far as the input asks for them. The host keeps the
+	 * facts and passes them to lower. It requests the place again when a setting with "x-raygpu-resolve" in the schema
+	 * changes. If a setting with "x-raygpu-zones" is given, nodes are placed only in the zones that are its keys.
+	 * "stock" is how many nodes are free, if they are finite: raygpu asks again before each plan that needs one of such
+	 * a type, and plans no more than these. Two clusters may plan the same ones: create then fails, class capacity. It
+	 * says nothing about nodes that are recorded but gone: create or preflight must.
+	 * Reading calls only. */
+	rgp_fn resolve;
+	/* The fitted cluster (schemas/fitted.schema.json) as "resources". Pure: no host function but result.
+	 * Resources of kinds with "node": true have "nodes", others do not. Together they stand for exactly the nodes of
+	 * the fitted cluster: costs, budgets, policies and GPU counts are based on them, at the prices of the pools'
+	 * offers. A machine has one object with "count" 1; a resource that is a whole cluster has one for each pool. An
+	 * elastic pool (only if the schema has "elastic") has "min" and "max", in the fitted cluster and here.
+	 * A node's "config" has its pool's settings of the schema's "pool_config", as in the spec; absent if there are
+	 * none.
+	 * Attribute values may contain expressions that the host resolves at apply:
+	 * {"$ref": ADDRESS, "attr": NAME}, {"$join": [text or expression, ...]}, {"$gzip_base64": text or expression}.
+	 * A node's "boot" is what it boots from, as the schema's "boot" defines; {"$ref": "@head", "attr": "address"} in it
+	 * stands for the head's address: the module replaces it with a reference to its own resource and attribute. */
+	rgp_fn lower;
+	/* Every resource with the cluster's name, of any lineage, as "page" (any number); then known ids that it has not
+	 * seen, by id; once "done". If an id of `known` is in no page, the cloud does not have it. An error or a
+	 * truncated reply is a failed call, never a short list. If only some of the known resources cannot be read, such as
+	 * machines that do not answer, these have the state "unknown" and the reason as "status" (since ABI 1.1): they are
+	 * neither changed nor created again. With "rebuild" nothing is known, so the call fails instead. A resource of another lineage than "lineage" has that
+	 * lineage as "lineage" and no "address", and so has a known id with another cluster's name: the host refuses
+	 * to create a cluster under a name that is taken. If "lineage" is null, each resource has its "lineage" and its
+	 * "address". "kinds" is one kind, or several with the same "listing" in the schema, because the cloud returns
+	 * them together (one query over all resources). The module then returns one page per kind for each answer. Kinds
+	 * that the cloud lists separately have no "listing": the host lists them concurrently. */
+	rgp_fn list;
+	/* One "item" per item: "done" with its id and computed attributes, or "failed". The same token with the same
+	 * input returns the same resources, even after a lost answer. Partial success is normal: items that the cloud
+	 * did not create are "failed", class capacity. "min_count" above 1: if the cloud supports it, create at least that
+	 * many, or none; the host removes an incomplete gang. "marks" are the ownership tags of everything that is
+	 * created; the host limits the items so that "indexes" fits. */
+	rgp_fn create;
+	/* One "item" per item; gone counts as done. What is not destroyed but, say, given back has its words in the schema:
+	 * "removal". One with "replaced" is done when it no longer takes up what the new one
+	 * needs: its quota, its place in a reservation, its name, its addresses.
+	 *
+	 * For ready, update and remove: "pending" means that the cloud is working on it, or refuses it while others use
+	 * it. Its "code" and "message" may say why. Check once, do not wait: the host repeats the call after a while, with
+	 * the current item, until it is "done" or "failed", or the kind's ready_timeout_s, update_timeout_s or
+	 * remove_timeout_s expires. update and remove may return "pending" only for kinds that have the time-out.
+	 * "observed" of an item is where to take the version from that guards a change (an ETag, a resourceVersion).
+	 * The host passes "operation" of an outcome to the next call for the same resource: the same call after "pending",
+	 * ready after a create or update that is "done". An outcome without it ends it. The host keeps it for one run:
+	 * the first call after an interrupted run has none. A removal that is already in progress is then "pending"
+	 * again, or "done" if the resource is gone; it does not fail. */
+	rgp_fn remove;
+
 	/* optional: NULL = not offered */
-	rgp_fn update, ready, find, preflight, reveal;
-	rgp_fn account;	    /* since ABI 1.1 */
-	rgp_fn console;	    /* since ABI 1.1 */
-	rgp_fn permissions; /* since ABI 1.1 */
-	rgp_fn blocks;	    /* since ABI 1.1 */
-	rgp_fn health;	    /* since ABI 1.1 */
-	rgp_fn export_form; /* `export`, a keyword of C++; since ABI 1.1 */
-	rgp_fn blob_get, blob_put, blob_delete, blob_list; /* since ABI 1.1 */
-							   /* append below this line */
+
+	/* "unsupported": the host replaces the resource. With "force" take over what others own, in clouds that know an
+	 * owner for each part of a resource; without it such a part is a failure of class "conflict".
+	 * If "changed" has "marks" (only kinds with "updates_marks" in the schema), the marks in the cloud name another
+	 * address, "marks" of observed (absent: they are not raygpu's). The item has the "marks" to write; write also
+	 * what makes `list` report "address". Only kinds with "removes_marks" in the schema: "marks" is null, and "changed"
+	 * has nothing else, when raygpu no longer manages the resource. Remove all ownership tags, also from what was
+	 * created and tagged with it, and its lease, which would end it; change nothing else; "attributes" is then
+	 * empty. Repeating it does no harm. */
+	rgp_fn update;
+	/* Whether what was created works. "queued" (also of create, and as "state" of list): it waits in a queue of the cloud,
+	 * perhaps for days, and "message" ("status" of list) says where, as in "position 3 of 7 in the queue gpu". That is not a
+	 * failure, and no time-out ends it: apply ends, unless the user waits for capacity, and plan and drift say so. With
+	 * "done", "changed" names attributes that the cloud did not take over from the create or update ("recorded" has their values): the host then calls update for them, once in this run. Such
+	 * an item counts as ready. A "failed" one is final if it has the "id", is "definite" or of class denied; otherwise the
+	 * host checks again. */
+	rgp_fn ready;
+	/* "page" and "done" like list: what was created under that token, in the order of creation (of the launch index);
+	 * items have "address" if it is known. "unknown" means that it was created and may still exist: nothing is created
+	 * in its place. If something was not searched, the call fails, because an empty answer counts as a proof. */
+	rgp_fn find;
+	/* "finding" (any number): what the cloud reports about these changes in advance: quota, permissions, capacity.
+	 * Reading calls only (a dry run is one). An error is what the change would meet: the plan is not applied, and the
+	 * run exits with the code of the error's class. The host calls it once per plan or apply that makes one of these
+	 * changes. If it fails, the plan continues with a warning. About "permissions": a warning for each that is missing,
+	 * and "tested"; a module whose cloud does not report them ignores it. */
+	rgp_fn preflight;
+	/* The unreadable attributes that cost one request per resource, "" = it has none; reading calls only. The host
+	 * treats their values as secrets. */
+	rgp_fn reveal;
+
+	/* optional, since ABI 1.1 */
+
+	/* "credentials", before the cloud is asked, so that it is known if the cloud refuses them (`raygpu doctor` shows
+	 * it); and "account", which raygpu shows before a plan. The host records it in the state, and refuses to work on the
+	 * cluster with credentials of another account. It runs concurrently with `list`. Reading calls only. */
+	rgp_fn account;
+	/* "item" with what the machine printed, as current as the cloud has it; "" = nothing yet. Reading calls only.
+	 * Nodes that boot by cloud_init report there what they do (src/boot/README.md): raygpu waits for them after an apply
+	 * only if the module offers the call. */
+	rgp_fn console;
+	/* "document": what the user must be allowed in the cloud for that task and spec, in the cloud's own form. Pure: no
+	 * host function but result and diag. */
+	rgp_fn permissions;
+	/* "block" (any number): reserved capacity for a fixed time that the user can buy now. Reading calls only: raygpu
+	 * never buys one. A duration or count that the cloud does not sell is a diagnostic of the class "invalid". */
+	rgp_fn blocks;
+	/* "item" for each machine that the cloud itself reports as not well (a failed status check, a maintenance event).
+	 * One that is not returned is well. Reading calls only, and few: `raygpu drift` passes all machines of the
+	 * cluster at once. */
+	rgp_fn health;
+	/* `export`, a keyword of C++. "document": the cluster as a file of a form of the schema's "exports". Pure: no host
+	 * function but result and diag. The same input returns the same bytes. What is secret, such as Ray's token, is
+	 * not in it. */
+	rgp_fn export_form;
+	/* Objects in which raygpu keeps its state, of modules whose schema has "stores"; all four or none. Reads and lists
+	 * must show every write that was answered before.
+	 * get: "blob", and "content": the bytes as they are, not JSON; neither if there is no such object.
+	 * put: the bytes are in args->content; "blob", or nothing if the condition does not hold: then nothing was changed. A
+	 * server that ignores conditions must be refused. If an answer is lost and the request is sent again, the condition
+	 * may not hold because of the first one: the host finds out.
+	 * delete: gone counts as done. list: "page" (any number), once "done". */
+	rgp_fn blob_get, blob_put, blob_delete, blob_list;
+	/* Elastic pools whose machines a group of the cloud launches and ends, as Ray asks: resources that stand for such
+	 * pools are created and recorded; their machines are not, and `list` does not return them. Once for each pool of
+	 * an item, "group": its desired number of machines, the template of new ones, and what the cloud refused since the
+	 * last launch that succeeded. "page" (any number): members of one pool, each once, also those that start or leave;
+	 * once "done". As many are "running" as "nodes" of list says. An item that the cloud does not have has neither. An
+	 * error or a truncated reply is a failed call, never a short list. Reading calls only, and few: `raygpu drift`
+	 * passes all such resources of a kind at once. */
+	rgp_fn members;
+	/* "item" for each resource of which the cloud reports a change that has not ended: "text" says which. The host calls
+	 * it while a plan depends on an update whose end an interrupted run did not see: one that is not returned
+	 * "changing_s" of the kind after it was sent has ended or never began, so nobody waits for it until
+	 * update_timeout_s. If the cloud does not say, items are "failed", or the call fails. Reading calls only, and few: all
+	 * such resources of a kind are passed at once. */
+	rgp_fn changing;
+	/* append below this line */
 };
+/* clang-format on */
 
 #ifdef RGP_STATIC
 #define RGP_ENTRY(name) const struct rgp_provider *raygpu_provider_v1_##name(void)

@@ -3,6 +3,7 @@ import csv
 import os
 
 ROOT = os.path.normpath(os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', '..', '..'))
+MORE = os.path.join(os.path.dirname(os.path.abspath(__file__)), 'more')
 
 listed_only = False   # import.py --listed
 
@@ -11,6 +12,11 @@ def read(contracts, name):
     """The rows of contracts/NAME, each a dict by the header."""
     with open(os.path.join(contracts, name), newline='') as f:
         return list(csv.DictReader(f))
+
+
+def read_more(contracts, name):
+    """The same, and the rows of more/NAME beside this file: types that the contracts folder lacks."""
+    return read(contracts, name) + read(MORE, name)
 
 
 def write(path, columns, rows):

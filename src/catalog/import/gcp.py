@@ -2,7 +2,7 @@
 import decimal
 import re
 import files
-from provider import Provider
+from provider import DATE, Provider
 
 # Offered, price unknown: zones of skypilot-catalog v8 and, for accelerators of N1, Cyclenerd's.
 ZONES_DATE = '2026'
@@ -35,6 +35,8 @@ MARKETS = {'a3-highgpu-1g': 'spot', 'a3-highgpu-2g': 'spot', 'a3-highgpu-4g': 's
 
 
 class Gcp(Provider):
+    parts = N1_VCPUS
+
     def markets(self, t):
         return MARKETS.get(t['instance_type'].removesuffix('-nolssd')) or super().markets(t)
 
@@ -50,9 +52,16 @@ def write(contracts):
     provider.known_types = {name for _, _, name, _ in provider.prices}
     zones = files.read(contracts, 'gpu/gcp_gpu_zones.csv')
     zoned_families(provider, zones)
+    provider.gpus = gpu_prices(contracts)
     for a in files.read(contracts, 'gpu/gcp_attached_gpus.csv'):
         attached(provider, a, zones)
     provider.write()
+
+
+def gpu_prices(contracts):
+    """Of one attached GPU without its host: {(region, accelerator, kind): (usd, date)}."""
+    return {(p['region'], p['instance_type'], p['kind']): (p['usd_per_hour'], DATE.match(p['date']).group(0))
+            for p in files.read(contracts, 'gpu/prices.csv') if p['cloud'] == 'gcp' and p['instance_type'] in N1_VCPUS}
 
 
 def zoned_families(provider, zones):
@@ -91,10 +100,11 @@ def attach(provider, host, accelerator, count, offered):
     provider.types[name] = dict(
         host, instance_type=name, gpu_vendor='NVIDIA', gpu_model=accelerator['gpu_model'],
         gpu_count=str(count), gpu_partition='1.0', gpu_memory_gib_each=accelerator['memory_gib'])
-    for kind in ('on_demand', 'spot'):
-        usd, quality, date = provider.prices['us-central1', '', host['instance_type'], kind]
-        each = accelerator[f'us_central1_{kind}_usd_h']
+    for (region, gpu, kind), (each, gpu_date) in provider.gpus.items():
+        usd, _, date = provider.prices.get((region, '', host['instance_type'], kind), ('', '', ''))
+        if gpu != accelerator['accelerator_type'] or not usd:
+            continue
         total = decimal.Decimal(usd) + count * decimal.Decimal(each)
-        provider.add_price('us-central1', '', name, kind, f'{total:f}', 'derived', date)
+        provider.add_price(region, '', name, kind, f'{total:f}', 'derived', min(date, gpu_date))
     for region in offered:
         provider.add_unknown(region, name, ATTACHED_ZONES_DATE)

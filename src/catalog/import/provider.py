@@ -21,7 +21,7 @@ class Provider:
         self.contracts = contracts
         self.name = name
         self.types = {t['instance_type']: t
-                      for t in files.read(contracts, 'gpu/instance_types.csv')
+                      for t in files.read_more(contracts, 'gpu/instance_types.csv')
                       if t['cloud'] == name}
         self.retired = {r['instance_type']: r for r in files.read(contracts, 'gpu/retired_types.csv')
                         if r['cloud'] == name}
@@ -34,6 +34,8 @@ class Provider:
         self.known_types = set()     # a region without a row does not offer these
         self.known_regions = set()
         self.regions = set()
+
+    parts = ()  # names in the prices that are parts of a type, which the module adds up
 
     def path(self, table):
         return f'providers/{self.name}/{table}.csv'
@@ -51,13 +53,15 @@ class Provider:
         self.prices.setdefault((region, '', instance_type, 'on_demand'), ('', 'unknown', date))
 
     def take_prices(self):
-        for p in files.read(self.contracts, 'gpu/prices.csv'):
+        for p in files.read_more(self.contracts, 'gpu/prices.csv'):
             if p['cloud'] != self.name:
                 continue
             if files.listed_only and p['instance_type'] not in self.listed:
                 continue
             if p['instance_type'] in self.retired:
                 self.tell('prices', f'{p["region"]} {p["instance_type"]}', 'a retired type: dropped')
+                continue
+            if p['instance_type'] in self.parts:
                 continue
             if p['instance_type'] not in self.types:
                 self.tell('prices', p['instance_type'], 'no such type: dropped')

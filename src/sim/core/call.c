@@ -269,8 +269,7 @@ static void serve_cloud(RgSimRealm *realm, const RgSimRequest *request, RgSimRep
 
 static RgSimRealm *find_realm(RgSim *sim, const RgSimRequest *request)
 {
-	for (unsigned i = 0; i < sim->realms->len; i++) {
-		RgSimRealm *realm = g_ptr_array_index(sim->realms, i);
+	rg_ptr_foreach (RgSimRealm, realm, sim->realms) {
 		if (realm->cloud->claims(request))
 			return realm;
 	}
@@ -302,20 +301,4 @@ void rg_sim_serve(RgSim *sim, const RgSimRequest *request, RgSimReply *reply)
 	pthread_mutex_lock(&sim->lock);
 	reply->now_s += doc_int(sim->knobs, "clock_offset_s");
 	pthread_mutex_unlock(&sim->lock);
-}
-
-void rg_sim_reply_header(RgSimReply *reply, const char *name, const char *value)
-{
-	for (unsigned i = 0; i < reply->headers->len; i += 2) {
-		if (g_ascii_strcasecmp(reply->headers->pdata[i], name) == 0)
-			g_ptr_array_remove_range(reply->headers, i, 2);
-	}
-	g_ptr_array_add(reply->headers, g_strdup(name));
-	g_ptr_array_add(reply->headers, g_strdup(value));
-}
-
-void rg_sim_reply_clear(RgSimReply *reply)
-{
-	g_ptr_array_unref(reply->headers);
-	g_string_free(reply->body, TRUE);
 }

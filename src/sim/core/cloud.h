@@ -53,8 +53,8 @@ struct RgSimCloud {
 	/* Announces the end of spot machines of the place that match the rule; decrements its count
 	 * and appends their ids to `hit`. */
 	void (*reclaim)(RgSimPlace *place, RgSimReclaim *rule, json_t *hit);
-	/* `instance_types` of a scenario: false and *problem (g_free) if they are invalid; adds
-	 * them to the facts, or removes all added ones (NULL). */
-	bool (*types_check)(const void *data, const json_t *types, char **problem);
-	void (*types_add)(void *data, const json_t *types);
+	/* One of `instance_types` of a scenario: false and *problem (g_free) if it is invalid; adds
+	 * it to the facts, or removes all added ones (NULL). */
+	bool (*type_check)(const void *data, const char *name, const json_t *type, char **problem);
+	void (*type_add)(void *data, const char *name, const json_t *type);
 };

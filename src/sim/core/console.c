@@ -11,14 +11,15 @@ static const struct {
 	const char *step, *state, *more;
 	bool gpu, asked;
 } reports[] = {
-	{"docker", "booted", "", false},
+	{"start", "booted", "", false},
+	{"initialization", "doing", "", false, true},
+	{"docker", "doing", "", false},
 	{"driver", "doing", "", true},
 	{"driver", "driver", " driver=" DRIVER, true},
 	{"gpus", "doing", "", true},
 	{"gpus", "gpus", NULL, true},
 	{"gate", "doing", "", true},
 	{"identity", "doing", "", false},
-	{"initialization", "doing", "", false, true},
 	{"mount", "doing", "", false, true},
 	{"pull", "pulling", " image=rayproject/ray", false},
 	{"pull", "pulled", "", false},
@@ -34,9 +35,7 @@ static const char *const faults[] = {
 
 bool rg_sim_are_node_faults(const json_t *value)
 {
-	size_t i;
-	json_t *rule;
-	json_array_foreach (value, i, rule) {
+	rg_json_foreach (rule, value) {
 		if (json_unpack_ex(rule, NULL, JSON_VALIDATE_ONLY | JSON_STRICT,
 			    "{s?s, s?I, s:s, s?s, s?s, s?I, s?s}", "type", "count", "how", "step",
 			    "reason", "gpu", "event") ||
@@ -46,13 +45,12 @@ bool rg_sim_are_node_faults(const json_t *value)
 	return json_is_array(value);
 }
 
-json_t *rg_sim_node_fault(const RgSim *sim, const char *type, RgSimRuleUse used, const void *data)
+json_t *rg_sim_node_fault(const RgSimPlace *place, unsigned kind, const char *type)
 {
-	size_t i;
-	json_t *rule;
-	json_array_foreach (json_object_get(sim->knobs, "node_faults"), i, rule) {
+	rg_json_foreach (rule, json_object_get(place->sim->knobs, "node_faults")) {
 		if (g_pattern_match_simple(rg_json_str(rule, "type", "*"), type) &&
-			used(data, rule) < rg_json_int(rule, "count", G_MAXINT64))
+			rg_sim_count(place, kind, RG_SIM_FAULT, rule) <
+				rg_json_int(rule, "count", G_MAXINT64))
 			return rule;
 	}
 	return NULL;
@@ -171,14 +169,9 @@ static void print_members(const Printing *printing)
 	unsigned n = 0, part = 0, parts = 0;
 	g_autoptr(GHashTable) members = members_of(printing, &n);
 	gsize width = n <= 2500 ? 6 : 4;
-	GHashTableIter iter;
-	gpointer gpus, list;
-	g_hash_table_iter_init(&iter, members);
-	while (g_hash_table_iter_next(&iter, NULL, &list))
-		parts += (((GPtrArray *)list)->len + KEYS_A_LINE - 1) / KEYS_A_LINE;
-	g_hash_table_iter_init(&iter, members);
-	while (g_hash_table_iter_next(&iter, &gpus, &list)) {
-		const GPtrArray *ids = list;
+	rg_hash_values (GPtrArray, list, members)
+		parts += (list->len + KEYS_A_LINE - 1) / KEYS_A_LINE;
+	rg_hash_foreach (gpus, const GPtrArray, ids, members) {
 		for (guint i = 0; i < ids->len; i += KEYS_A_LINE) {
 			g_autoptr(GString) more = g_string_new(NULL);
 			g_string_append_printf(more,
@@ -242,17 +235,31 @@ static void print_steps(const Printing *printing)
 		print_joined(printing);
 }
 
-void rg_sim_console_print(
-	const RgSim *sim, const RgSimNode *node, const GArray *nodes, GString *text)
+static GArray *cluster_of(
+	const RgSimPlace *place, unsigned kind, RgSimNodeOf node_of, const char *lineage)
 {
-	if (!node->booted_ms) /* it never ran, or comes from an older world */
+	GArray *nodes = g_array_new(FALSE, FALSE, sizeof(RgSimNode));
+	rg_sim_foreach (machine, place, kind) {
+		RgSimNode node = node_of(place, machine);
+		if (g_str_equal(node.lineage, lineage))
+			g_array_append_val(nodes, node);
+	}
+	return nodes;
+}
+
+void rg_sim_console_print(const RgSim *sim, const RgSimPlace *place, unsigned kind,
+	RgSimNodeOf node_of, const json_t *machine, GString *text)
+{
+	RgSimNode node = node_of(place, machine);
+	if (!node.booted_ms) /* it never ran, or comes from an older world */
 		return;
 	g_string_append(text, "[    0.000000] Linux version 6.1.0 (raygpu-sim)\r\n"
 			      "[    8.500000] cloud-init[611]: Cloud-init v. 22.4.2 running\r\n");
-	if (!nodes || has_fault(node, "silent") || has_fault(node, "impaired"))
+	if (!*node.lineage || has_fault(&node, "silent") || has_fault(&node, "impaired"))
 		return;
-	Printing printing = {.sim = sim, .node = node, .nodes = nodes, .text = text};
-	g_autofree char *seed = g_strdup_printf("%s %" G_GINT64_FORMAT, node->id, node->booted_ms);
+	g_autoptr(GArray) nodes = cluster_of(place, kind, node_of, node.lineage);
+	Printing printing = {.sim = sim, .node = &node, .nodes = nodes, .text = text};
+	g_autofree char *seed = g_strdup_printf("%s %" G_GINT64_FORMAT, node.id, node.booted_ms);
 	g_snprintf(printing.boot, sizeof(printing.boot), "%08x", g_str_hash(seed));
 	print_steps(&printing);
 }

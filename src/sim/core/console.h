@@ -13,18 +13,21 @@ typedef struct {
 	const json_t *fault; /* a rule of the knob node_faults; NULL: none */
 	bool runs;
 	bool is_head;
+	const char *lineage; /* of its cluster; "": raygpu did not make it */
 } RgSimNode;
+typedef RgSimNode (*RgSimNodeOf)(const RgSimPlace *place, const json_t *machine);
 
 /* Checks the knob node_faults: a list of {how, type, count, step, reason, gpu,
  * event}. */
 bool rg_sim_are_node_faults(const json_t *value);
-/* The first rule of the knob that matches the type and is not used up: `used` counts the machines
- * that have it. NULL: none. Borrowed from the knob. */
-typedef gint64 (*RgSimRuleUse)(const void *data, const json_t *rule);
-json_t *rg_sim_node_fault(const RgSim *sim, const char *type, RgSimRuleUse used, const void *data);
+/* The first rule of the knob that matches the type and is not used up by the place's machines,
+ * documents of `kind` that have it as RG_SIM_FAULT. NULL: none. Borrowed from the knob. */
+#define RG_SIM_FAULT "_fault"
+json_t *rg_sim_node_fault(const RgSimPlace *place, unsigned kind, const char *type);
 
 /* Appends what the machine has printed so far: steps spread over the knob join_ms, and when its
- * cluster has a head, that it joined. `nodes` (of RgSimNode) are all of its cluster; NULL: raygpu
- * did not make it. The head ends with a list of the members as it is now. */
-void rg_sim_console_print(
-	const RgSim *sim, const RgSimNode *node, const GArray *nodes, GString *text);
+ * cluster has a head, that it joined. The others of its cluster are the place's documents of
+ * `kind`. The head ends with a list of the members as it is now. `sim`: a copy may have another
+ * time. */
+void rg_sim_console_print(const RgSim *sim, const RgSimPlace *place, unsigned kind,
+	RgSimNodeOf node_of, const json_t *machine, GString *text);

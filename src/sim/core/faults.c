@@ -57,9 +57,7 @@ static bool fault_catches(json_t *fault, const char *action, GRand *random)
 
 json_t *rg_sim_faults_take(RgSimFaults *faults, const char *action, GRand *random)
 {
-	size_t i;
-	json_t *fault;
-	json_array_foreach (faults->rules, i, fault) {
+	rg_json_foreach_at (i, fault, faults->rules) {
 		if (!fault_catches(fault, action, random))
 			continue;
 		gint64 left = doc_int(fault, "left");

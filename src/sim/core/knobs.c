@@ -15,9 +15,7 @@ static bool is_count(const json_t *value)
 
 static bool is_map_of(const json_t *value, Check check)
 {
-	const char *key;
-	json_t *member;
-	json_object_foreach (rg_json_unconst(value), key, member) {
+	rg_json_foreach_member (key, member, value) {
 		if (!check(member))
 			return false;
 	}
@@ -74,9 +72,7 @@ bool rg_sim_knob_is_path(const json_t *value)
 
 bool rg_sim_knob_is_words(const json_t *value)
 {
-	size_t i;
-	json_t *entry;
-	json_array_foreach (value, i, entry) {
+	rg_json_foreach (entry, value) {
 		if (!json_is_string(entry))
 			return false;
 	}
@@ -96,6 +92,7 @@ static const RgSimKnob own_knobs[] = {
 	{"throttle", 0, 0, 1},
 	{"verify", 1, 0, 1}, /* 0: only the form of credentials is checked */
 	{"page_before_filter", 0, 0, 1},
+	{"empty_first_page", 0, 0, 1},
 	{"latency_by_action", .check = is_counts, .json = "{}", .form = "an object {action: ms}"},
 	{"node_faults", .check = rg_sim_are_node_faults, .json = "[]",
 		.form = "a list of {how: fail, retry, hang, silent, impaired, scheduled or "
@@ -136,9 +133,7 @@ json_t *rg_sim_knobs_new(const RgSimCloud *const *clouds)
 /* Each key of `quotas` is a quota of some cloud. */
 static bool are_quotas(const RgSimCloud *const *clouds, const json_t *quotas)
 {
-	const char *code;
-	json_t *unused;
-	json_object_foreach (rg_json_unconst(quotas), code, unused) {
+	rg_json_foreach_member (code, unused, quotas) {
 		bool known = false;
 		for (int i = 0; !known && clouds[i]; i++)
 			known = clouds[i]->is_quota && clouds[i]->is_quota(code);
@@ -184,11 +179,9 @@ json_t *rg_sim_knobs_change(
 	const RgSimCloud *const *clouds, const json_t *knobs, const json_t *changes, char **problem)
 {
 	json_auto_t *next = json_copy(rg_json_unconst(knobs));
-	const char *name;
-	json_t *given;
 	if (!json_is_object(changes))
 		*problem = g_strdup("knobs must be a JSON object");
-	json_object_foreach (rg_json_unconst(changes), name, given) {
+	rg_json_foreach_member (name, given, changes) {
 		const RgSimKnob *knob = find_knob(clouds, name);
 		json_t *value = knob ? read_value(clouds, knob, given, problem) : NULL;
 		if (!knob)

@@ -1,30 +1,16 @@
 #include "sim/core/lease.h"
 #include <string.h>
 #include "base/json.h"
-#include "resource/gzip.h"
+#include "sim/core/user_data.h"
 
-#define HEAD "#cloud-config\n"
-#define TEXT_MAX (1024 * 1024)
 #define SERVICE "raygpu-lease.service"
 #define UNIT "/etc/systemd/system/" SERVICE
 #define FRAGMENT "/usr/local/lib/raygpu/cloud"
 #define LOOK_MS 60000 /* it looks about once a minute */
 
-static const json_t *file_at(const json_t *config, const char *path)
-{
-	size_t i;
-	const json_t *file;
-	json_array_foreach (json_object_get(config, "write_files"), i, file)
-		if (g_str_equal(rg_json_str(file, "path", ""), path))
-			return file;
-	return NULL;
-}
-
 static bool is_enabled(const json_t *config)
 {
-	size_t i;
-	const json_t *command;
-	json_array_foreach (json_object_get(config, "runcmd"), i, command)
+	rg_json_foreach (command, json_object_get(config, "runcmd"))
 		if (g_strcmp0(json_string_value(json_array_get(command, 0)), "systemctl") == 0 &&
 			rg_json_has_text(command, "enable") && rg_json_has_text(command, "--now") &&
 			rg_json_has_text(command, SERVICE))
@@ -36,28 +22,23 @@ static bool is_enabled(const json_t *config)
 static bool has_program(const json_t *config)
 {
 	static const char *const option = "\nExecStart=";
-	const char *unit = rg_json_str(file_at(config, UNIT), "content", "");
+	const char *unit = rg_json_str(rg_sim_user_file(config, UNIT), "content", "");
 	const char *start = strstr(unit, option);
 	if (!start)
 		return false;
 	start += strlen(option);
 	g_autofree char *path = g_strndup(start, strcspn(start, " \n"));
-	const json_t *program = file_at(config, path);
+	const json_t *program = rg_sim_user_file(config, path);
 	return g_str_has_prefix(rg_json_str(program, "content", ""), "#!") &&
 	       g_str_equal(rg_json_str(program, "permissions", ""), "0755");
 }
 
 bool rg_sim_lease_is_watched(const void *user_data, gsize len, const char *path)
 {
-	g_autoptr(GBytes) given = g_bytes_new(user_data, len);
-	g_autoptr(GBytes) unpacked = rg_gunzip(given, TEXT_MAX);
-	gsize size = 0;
-	const char *text = g_bytes_get_data(unpacked ? unpacked : given, &size);
-	if (size < strlen(HEAD) || memcmp(text, HEAD, strlen(HEAD)) != 0)
-		return false;
-	json_auto_t *config = json_loadb(text + strlen(HEAD), size - strlen(HEAD), 0, NULL);
+	json_auto_t *config = rg_sim_user_config(user_data, len);
+	const json_t *fragment = rg_sim_user_file(config, FRAGMENT);
 	return is_enabled(config) && has_program(config) &&
-	       strstr(rg_json_str(file_at(config, FRAGMENT), "content", ""), path) != NULL;
+	       strstr(rg_json_str(fragment, "content", ""), path) != NULL;
 }
 
 gint64 rg_sim_lease_end_ms(const char *text, gint64 now_ms)

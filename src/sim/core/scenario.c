@@ -5,6 +5,7 @@
 
 /* Enough for a day with a step every ten seconds. */
 #define MAX_STEPS 10000
+#define MAX_TYPES 200
 #define MAX_AT_S (30 * 24 * 3600.0)
 
 /* Owned by the document. */
@@ -155,15 +156,34 @@ static bool read_steps(Reading *reading, RgSimScenario *scenario, const json_t *
 	return true;
 }
 
-/* `instance_types` belong to the cloud that `cloud` names, or to the first that takes any. */
+static bool check_types(const RgSimRealm *realm, const json_t *types, char **problem)
+{
+	const char *name;
+	json_t *type;
+	if (!json_is_object(types) || json_object_size(types) > MAX_TYPES) {
+		*problem = g_strdup_printf("instance_types is an object of at most %d", MAX_TYPES);
+		return false;
+	}
+	json_object_foreach (rg_json_unconst(types), name, type) {
+		g_autofree char *why = NULL;
+		if (realm->cloud->type_check(realm->data, name, type, &why))
+			continue;
+		*problem = g_strdup_printf("instance_types.%s: %s", name, why);
+		return false;
+	}
+	return true;
+}
+
+/* `instance_types` belong to the cloud that `cloud` names, or of those that take any to the last,
+ * which serves all requests that no other claims. */
 static bool read_types(
 	Reading *reading, RgSimScenario *scenario, const char *cloud, const json_t *types)
 {
 	const GPtrArray *realms = reading->sim->realms;
-	for (unsigned i = 0; i < realms->len && !scenario->realm; i++) {
-		RgSimRealm *realm = g_ptr_array_index(realms, i);
+	for (unsigned i = realms->len; i > 0 && !scenario->realm; i--) {
+		RgSimRealm *realm = g_ptr_array_index(realms, i - 1);
 		if (cloud ? g_str_equal(realm->cloud->name, cloud)
-			  : realm->cloud->types_check != NULL)
+			  : realm->cloud->type_check != NULL)
 			scenario->realm = realm;
 	}
 	if (!scenario->realm && !cloud && !types)
@@ -173,8 +193,7 @@ static bool read_types(
 			g_strdup_printf("there is no simulated cloud called %s", cloud));
 	scenario->types = types;
 	const RgSimCloud *found = scenario->realm->cloud;
-	if (!types || (found->types_check &&
-			      found->types_check(scenario->realm->data, types, &reading->problem)))
+	if (!types || (found->type_check && check_types(scenario->realm, types, &reading->problem)))
 		return true;
 	if (!reading->problem)
 		reading->problem = g_strdup_printf("instance_types: %s takes none", found->name);
@@ -210,8 +229,7 @@ static void add_line(GString *lines, RgSource source, const char *file, const ch
 static char *findings_text(const RgDiags *diags, const char *file)
 {
 	GString *lines = g_string_new(NULL);
-	for (size_t i = 0; i < rg_diags_count(diags); i++) {
-		const RgDiag *diag = rg_diags_get(diags, i);
+	rg_diags_foreach (diag, diags) {
 		add_line(lines, diag->source, file, diag->summary);
 		if (diag->hint)
 			g_string_append_printf(lines, "; %s", diag->hint);
@@ -260,8 +278,7 @@ json_t *rg_sim_reclaim(RgSim *sim, const json_t *rule, char **problem)
 	if (!read_reclaim(rule, &reclaim, problem))
 		return NULL;
 	json_t *hit = json_array();
-	for (unsigned i = 0; i < sim->realms->len; i++) {
-		RgSimRealm *realm = g_ptr_array_index(sim->realms, i);
+	rg_ptr_foreach (RgSimRealm, realm, sim->realms) {
 		GHashTableIter iter;
 		void *place;
 		g_hash_table_iter_init(&iter, realm->places);
@@ -291,10 +308,12 @@ static void step_carry_out(const Step *step, RgSim *sim)
 
 void rg_sim_scenario_start(RgSimScenario *scenario, RgSim *sim)
 {
+	const char *name;
+	json_t *type;
 	scenario->started_ms = sim->now_ms;
 	scenario->done = 0;
-	if (scenario->types)
-		scenario->realm->cloud->types_add(scenario->realm->data, scenario->types);
+	json_object_foreach (rg_json_unconst(scenario->types), name, type)
+		scenario->realm->cloud->type_add(scenario->realm->data, name, type);
 	rg_sim_scenario_run(scenario, sim);
 }
 

@@ -23,10 +23,9 @@ void rg_sim_reset(RgSim *sim)
 	sim->counters = rg_sim_counters_new();
 	g_hash_table_remove_all(sim->buckets);
 	g_rand_set_seed(sim->random, (guint32)sim->first_seed);
-	for (unsigned i = 0; i < sim->realms->len; i++) {
-		RgSimRealm *realm = g_ptr_array_index(sim->realms, i);
-		if (realm->cloud->types_add)
-			realm->cloud->types_add(realm->data, NULL);
+	rg_ptr_foreach (RgSimRealm, realm, sim->realms) {
+		if (realm->cloud->type_add)
+			realm->cloud->type_add(realm->data, NULL, NULL);
 	}
 	if (sim->scenario)
 		rg_sim_scenario_start(sim->scenario, sim);

@@ -79,13 +79,9 @@ void rg_sim_world_free(RgSim *sim)
 
 static void realm_purge(RgSimRealm *realm)
 {
-	GHashTableIter iter;
-	void *place;
-	g_hash_table_iter_init(&iter, realm->places);
-	while (g_hash_table_iter_next(&iter, NULL, &place)) {
+	rg_hash_values (RgSimPlace, place, realm->places) {
 		for (unsigned kind = 0; kind < realm->cloud->n_kinds; kind++)
-			rg_sim_table_purge(
-				((RgSimPlace *)place)->tables[kind], realm->sim->keep_since_ms);
+			rg_sim_table_purge(place->tables[kind], realm->sim->keep_since_ms);
 	}
 }
 
@@ -152,8 +148,7 @@ json_t *rg_sim_find(const RgSimPlace *place, unsigned kind, const char *id)
 
 json_t *rg_sim_find_by(const RgSimPlace *place, unsigned kind, const char *member, const char *text)
 {
-	json_t *doc;
-	for (unsigned at = 0; (doc = rg_sim_next(place, kind, &at));) {
+	rg_sim_foreach (doc, place, kind) {
 		if (g_str_equal(doc_str(doc, member), text))
 			return doc;
 	}
@@ -162,9 +157,7 @@ json_t *rg_sim_find_by(const RgSimPlace *place, unsigned kind, const char *membe
 
 json_t *rg_sim_entry(const json_t *list, const char *member, const char *text)
 {
-	size_t i;
-	json_t *entry;
-	json_array_foreach (list, i, entry) {
+	rg_json_foreach (entry, list) {
 		if (g_str_equal(doc_str(entry, member), text))
 			return entry;
 	}
@@ -180,6 +173,14 @@ json_t *rg_sim_next(const RgSimPlace *place, unsigned kind, unsigned *at)
 			return doc;
 	}
 	return NULL;
+}
+
+gint64 rg_sim_count(const RgSimPlace *place, unsigned kind, const char *member, const json_t *value)
+{
+	gint64 n = 0;
+	rg_sim_foreach (doc, place, kind)
+		n += json_equal(json_object_get(doc, member), value);
+	return n;
 }
 
 void rg_sim_put(RgSimPlace *place, unsigned kind, json_t *doc)

@@ -32,6 +32,13 @@ json_t *rg_sim_find_by(
 /* The current documents in order of creation: *at starts at 0. NULL at the end. Changes during the
  * iteration are allowed. */
 json_t *rg_sim_next(const RgSimPlace *place, unsigned kind, unsigned *at);
+/* rg_sim_foreach (instance, place, KIND): the same as a loop. */
+#define rg_sim_foreach(doc, place, kind)                                                           \
+	for (unsigned doc##_at = 0, doc##_ends = 0; !doc##_ends; doc##_ends = 1)                   \
+		for (json_t * doc; (doc = rg_sim_next(place, kind, &doc##_at));)
+/* How many have this value as this member. */
+gint64 rg_sim_count(
+	const RgSimPlace *place, unsigned kind, const char *member, const json_t *value);
 /* Creates or changes the document under its own id; takes it. */
 void rg_sim_put(RgSimPlace *place, unsigned kind, json_t *doc);
 void rg_sim_remove(RgSimPlace *place, unsigned kind, const char *id);

@@ -52,8 +52,7 @@ char *rg_sim_worldfile_text(const RgSim *sim)
 	g_string_printf(out,
 		"{\"format\": %d, \"seed\": %" G_GUINT64_FORMAT ", \"counter\": %" G_GUINT64_FORMAT,
 		FORMAT, sim->seed, sim->counter);
-	for (unsigned i = 0; i < sim->realms->len; i++) {
-		const RgSimRealm *realm = g_ptr_array_index(sim->realms, i);
+	rg_ptr_foreach (const RgSimRealm, realm, sim->realms) {
 		g_autoptr(GList) names = g_hash_table_get_keys(realm->places);
 		names = g_list_sort(names, (GCompareFunc)(void (*)(void))g_strcmp0);
 		g_string_append_printf(out, ", \"%s\": {", realm->cloud->section);
@@ -70,8 +69,7 @@ char *rg_sim_worldfile_text(const RgSim *sim)
 static bool load_table(RgSimPlace *place, unsigned kind, const json_t *list, char **problem)
 {
 	const RgSimKind *info = &place->realm->cloud->kinds[kind];
-	for (size_t i = 0; i < json_array_size(list); i++) {
-		json_t *doc = json_array_get(list, i);
+	rg_json_foreach_at (i, doc, list) {
 		const char *id = doc_str(doc, info->id_member);
 		if (!*id || rg_sim_find(place, kind, id)) {
 			*problem = g_strdup_printf("%s: %s[%zu] has no %s of its own", place->name,
@@ -86,9 +84,7 @@ static bool load_table(RgSimPlace *place, unsigned kind, const json_t *list, cha
 
 static bool load_realm(RgSimRealm *realm, const json_t *section, char **problem)
 {
-	const char *name;
-	json_t *tables;
-	json_object_foreach (rg_json_unconst(section), name, tables) {
+	rg_json_foreach_member (name, tables, section) {
 		RgSimPlace *place = rg_sim_place_bare(realm, name);
 		if (!place) {
 			*problem =

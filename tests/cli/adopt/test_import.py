@@ -36,7 +36,7 @@ def test_a_node_of_ones_own_is_kept_as_is(sim, home):
     sim.counters_reset()
     look = home.run('import', 'cluster.yaml', 'aws.instance.serve[1]', node, '--dry-run', '--as-is')
     assert f'# aws.instance.serve[1] will be imported (id={node})' in look.out
-    assert '+ marks' in look.out and 'Plan: 0 to add, 1 to change, 0 to destroy.' in look.out
+    assert '+ ownership_tags' in look.out and 'Plan: 0 to add, 1 to change, 0 to destroy.' in look.out
     assert 'serve[1]' not in home.run('state', 'list').out
     done = home.run('import', 'cluster.yaml', 'aws.instance.serve[1]', node, '--as-is')
     assert 'Import successful!' in done.out

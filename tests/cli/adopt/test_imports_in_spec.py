@@ -73,7 +73,12 @@ def test_without_as_is_the_node_is_replaced_and_the_entry_is_spent(sim, home):
     home.beyond_policy = ('ec2:TerminateInstances',)  # of a node that has no tags of ours yet
     node = foreign(sim, home)
     home.write('cluster.yaml', importing(('aws.instance.serve[1]', node)))
-    plan = home.run('plan').out
+    report = home.run('plan', '--report', 'markdown=plan.md')
+    plan = report.out
+    for text in (said(report), said(home.run('plan', '--summary')), home.read('plan.md').split('<details>')[0].replace('\\', '')):
+        assert f'the imported {node} will be destroyed and created again: user_data_base64 is not as in the spec' in text, text
+    assert '`as_is: true` keeps it' in said(report) and 'plan.import-replaced' in report.err
+    assert '**Replaced:** 1 of serve' in home.read('plan.md').split('| Pool')[0]
     assert '# aws.instance.serve[1] must be replaced' in plan
     assert '# Warning: this will destroy the imported resource' in plan
     assert 'Plan: 1 to import, 1 to add, 0 to change, 1 to destroy.' in plan

@@ -25,7 +25,7 @@ def test_marks_that_were_taken_off_are_drift_and_come_back(sim, home):
     drift = home.run('drift', '--no-settle', code=2)
     assert 'aws.instance.serve[1]' in drift.out and 'marks' in drift.out
     plan = home.run('plan', '--no-settle', '--detailed-exitcode', code=2)
-    assert '+ marks' in plan.out and 'Plan: 0 to add, 3 to change, 0 to destroy.' in plan.out
+    assert '+ ownership_tags' in plan.out and 'Plan: 0 to add, 3 to change, 0 to destroy.' in plan.out
     home.apply('cluster.yaml', '--no-settle')
     home.run('plan', '--detailed-exitcode')
     node = next(i for i in sim.live_instances() if i['instanceId'] == lost)

@@ -55,6 +55,10 @@ def test_planned_applied_and_then_a_no_op(sim, home):
     plan = home.run('plan', '--detailed-exitcode', '--out', 'plan.json', code=2)
     for n in (0, 1):
         assert f'  # aws.instance.old[{n}] will no longer be managed by raygpu, but will not be destroyed\n' in plan.out
+    assert '+ $1.05 per hour for 2 nodes no longer counted' in plan.out and '2 -> 0 (forgotten)' in plan.out, plan
+    assert 'GPUs that Ray will see: T4 3 (2 no longer managed)' in plan.out, plan
+    old_pool, = (one for one in home.run('show', '--json', 'plan.json').json()['raygpu']['pools'] if one['pool'] == 'old')
+    assert old_pool['forgotten']['nodes'] == 2 and old_pool['after']['nodes'] == 0
     assert 'cluster.yaml:8' in plan.out and 'its ownership tags are removed' in shown(plan)
     assert 'Plan: 0 to add, 0 to change, 0 to destroy, 2 to forget.' in plan.out
     assert 'aws.instance.old[0] and 1 more will be forgotten, but will still use aws.security_group.nodes' in said(plan)
@@ -71,7 +75,7 @@ def test_planned_applied_and_then_a_no_op(sim, home):
     assert '2 forget' in home.run('log').out
     for command in (['plan', '--detailed-exitcode'], ['validate']):
         done = home.run(*command)
-        assert 'nothing is recorded of pool old: its entry of `removed` can be removed' in said(done)
+        assert 'pool old is no longer in the state: delete its `removed` entry' in said(done)
         assert 'cluster.yaml:8' in said(done)
     home.run('drift')
     home.write('cluster.yaml', removed(''))
@@ -97,7 +101,7 @@ def test_tags_are_kept_on_request(sim, home):
     home.apply()
     assert sim.counters()['mutating'] == 0 and old(sim) == before
     done = home.run('plan', '--detailed-exitcode')
-    assert 'can be removed' not in done.err, 'without the entry, they would be reported as unmanaged'
+    assert 'delete its' not in done.err, 'without the entry, they would be reported as unmanaged'
     home.run('drift')
     home.write('cluster.yaml', removed(''))
     assert "has this cluster's ownership tags, but is not recorded" in said(home.run('plan'))
@@ -168,7 +172,7 @@ def test_renamed_grown_imported_and_forgotten_in_one_change(sim, home):
         'aws.instance.big[0]', 'aws.instance.big[1]', 'aws.instance.big[2]', 'aws.instance.head']
     for command in (['plan', '--detailed-exitcode'], ['validate']):
         done = said(home.run(*command))
-        assert 'has its new name' in done and 'has been imported' in done and 'nothing is recorded of pool old' in done
+        assert 'has its new name' in done and 'has been imported' in done and 'pool old is no longer in the state' in done
 
 
 WRONG = {

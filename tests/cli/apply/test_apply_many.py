@@ -1,7 +1,6 @@
 """apply and destroy of several clusters: one summary, one prompt, one after the other; --json."""
 import json
 import os
-import time
 
 import events
 import pytest
@@ -81,11 +80,10 @@ def test_one_that_fails_stops_no_other_and_is_in_the_document(sim, home):
 
 
 def test_a_locked_cluster_is_left_out(sim, home):
+    sim.counters_reset()
     sim.knobs(latency_ms=700)
     first = home.start('apply', 'c/b.yaml', '--auto-approve')
-    while not os.path.exists(home.path('.raygpu/state.db.b.lock')):
-        time.sleep(0.02)
-    time.sleep(0.2)
+    sim.wait_for_change(first)
     sim_codes, by = document(home, 'apply', 'c', '--auto-approve', code=5)
     first.communicate()
     sim.knobs(latency_ms=0)

@@ -44,8 +44,9 @@ def no_changes(home):
 def test_only_the_third_zone_has_it(sim, home):
     write(home)
     sim.knobs(capacity={P4D: {'us-east-1a': 0, 'us-east-1b': 0}})
-    said = home.run('plan', 'cluster.yaml')
-    assert 'If train cannot be had: us-east-1b, us-east-1c, us-east-1d' in said.out
+    assert 'Fallbacks: head, train (--verbose)' in home.run('plan', 'cluster.yaml').out
+    said = home.run('plan', 'cluster.yaml', '--verbose')
+    assert 'If train is unavailable: us-east-1b, us-east-1c, us-east-1d' in said.out
     said = apply(home)
     assert where(sim) == [('us-east-1c', 'on-demand')] * 2
     assert f'train: us-east-1a has no {P4D} (InsufficientInstanceCapacity), trying us-east-1b' in said.err
@@ -106,6 +107,29 @@ def test_the_floor_is_on_demand_from_the_start(sim, home):
     no_changes(home)
 
 
+def test_the_floor_is_on_demand_with_the_next_type_as_well(sim, home):
+    """Without a fallback: the nodes above the floor are on spot alone."""
+    home.write('cluster.yaml', spec(pools={}).replace('pools:', 'pools:\n  train: {accelerators: ["A100:8", "V100-32GB:8"], '
+                                                      'nodes: 2, market: {spot: {on_demand_floor: 1}}}'))
+    sim.knobs(capacity={P4D: {'*': 0}, f'{P4D}:spot': {'*': 0}, f'{P4D}:on-demand': {'*': 0}})
+    apply(home)
+    kinds = {i['instanceType'] for i in sim.live_instances() if tags_of(i)['raygpu:pool'] == 'train'}
+    assert len(kinds) == 1 and kinds.pop().startswith('p3')
+    assert sorted(market for _, market in where(sim)) == ['on-demand', 'spot']
+    no_changes(home)
+
+
+def test_the_first_node_below_the_floor_costs_what_it_does_on_demand(sim, home):
+    """The budget holds two g6.2xlarge on spot, but not one of them on demand."""
+    pool = 'pools:\n  train: {accelerators: ["T4:1", "L4:1"], nodes: 2, market: {spot: {on_demand_floor: 1}}}'
+    for budget, over in ((1.7, True), (2.2, False)):
+        home.write('cluster.yaml', spec(pools={}).replace('pools:', pool) + f'budget: {{hourly_usd: {budget}}}\n')
+        home.run('plan', 'cluster.yaml', '--out', 'plan.json')
+        train = json.loads(home.read('plan.json'))['raygpu']['capacity']['pools'][1]
+        left = {(t['instance_type'], t['market']): t['why'] for t in train['left_out']}
+        assert (left.get(('g6.2xlarge', 'spot')) == 'over the budget') == over, train['left_out']
+
+
 def test_the_next_accelerator_is_asked_for_last(sim, home):
     home.write('cluster.yaml', spec(pools={}).replace('pools:', 'pools:\n  train: {accelerators: ["A100:8", "V100-32GB:8"], '
                                                       'nodes: 1, zones: [us-east-1a, us-east-1b]}'))
@@ -136,7 +160,7 @@ def test_other_refusals_stop_at_once(sim, home, code):
 
 def test_a_candidate_over_the_budget_is_left_out(sim, home):
     write(home, extra=', market: {spot: {fallback: on_demand}}', more='budget: {hourly_usd: 30}\n')
-    said = home.run('plan', 'cluster.yaml')
+    said = home.run('plan', 'cluster.yaml', '--verbose')
     assert f'not on-demand {P4D}: over the budget' in said.out
     sim.knobs(capacity={f'{P4D}:spot': {'*': 0}})
     apply(home, 3)
@@ -352,8 +376,8 @@ def head_zone(sim):
 def test_the_head_moves_with_its_address(sim, home):
     write(home)
     sim.knobs(capacity={HEAD: {'us-east-1a': 0, 'us-east-1b': 0}})
-    said = home.run('plan', 'cluster.yaml')
-    assert 'If head cannot be had: us-east-1b, us-east-1c' in said.out
+    said = home.run('plan', 'cluster.yaml', '--verbose')
+    assert 'If head is unavailable: us-east-1b, us-east-1c' in said.out
     said = apply(home)
     assert f'head: us-east-1a has no {HEAD} (InsufficientInstanceCapacity), trying us-east-1b' in said.err
     assert head_zone(sim) == 'us-east-1c' and len(where(sim)) == 2
@@ -373,6 +397,16 @@ def test_without_a_head_no_worker_is_created(sim, home):
     no_changes(home)
 
 
+def test_an_address_of_an_earlier_run_that_moves_with_the_head_is_destroyed(sim, home):
+    write(home)
+    sim.knobs(capacity={HEAD: {'*': 0}})
+    apply(home, 3)
+    sim.knobs(capacity={HEAD: {'*': 0, 'us-east-1d': 1}})
+    said = apply(home)
+    assert '4 added, 0 changed, 1 destroyed' in said.out, 'those of the zones between are not counted'
+    no_changes(home)
+
+
 def test_a_head_that_ends_while_it_starts_stays_where_its_workers_know_it(sim, home):
     write(home)
     sim.knobs(boot_ms=200, node_faults=[{'how': 'no-capacity', 'type': HEAD, 'count': 1}])
@@ -388,7 +422,7 @@ def test_a_replaced_head_keeps_its_address(sim, home):
     apply(home)
     zone = head_zone(sim)
     home.write('cluster.yaml', home.read('cluster.yaml').replace('head: {', 'head: {disk: {size: 200GB}, '))
-    assert 'If head cannot be had' not in home.run('plan', 'cluster.yaml').out
+    assert 'If head is unavailable' not in home.run('plan', 'cluster.yaml', '--verbose').out
     sim.knobs(capacity={HEAD: {zone: 0}})
     apply(home, 3)
     sim.knobs(capacity={})
@@ -400,9 +434,9 @@ def test_a_head_of_any_type_has_other_types(sim, home):
     write(home)
     home.write('cluster.yaml', home.read('cluster.yaml').replace(
         'head: {instance_type: m5.2xlarge}', 'head: {accelerators: "T4:1", zones: [us-east-1b]}'))
-    said = home.run('plan', 'cluster.yaml').out
+    said = home.run('plan', 'cluster.yaml', '--verbose').out
     planned = re.search(r'head +(\S+)', said).group(1)
-    assert 'If head cannot be had: ' in said
+    assert 'If head is unavailable: ' in said
     sim.knobs(capacity={planned: {'*': 0}})
     apply(home)
     assert head_zone(sim) == 'us-east-1b'

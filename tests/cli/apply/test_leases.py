@@ -1,5 +1,6 @@
 """`expires` in plan, apply and drift: a lease is shown, recorded, extended in place, and nothing is created after its end."""
 import datetime
+import re
 import time
 import zlib
 
@@ -87,6 +88,19 @@ def test_a_changed_lease_replaces_nothing(sim, home):
         assert (recorded(home) or {}).get('cluster', {}).get('expires') == cluster
 
 
+def test_a_first_lease_is_an_addition_and_no_drift(home):
+    """What EC2 chose for an attribute that comes with a lease was changed by nobody."""
+    write(home)
+    apply(home)
+    write(home, '2w')
+    plan = home.run('plan').out
+    assert re.search(r'^ +\+ expires +.*= "\d{4}-', plan, re.M), plan
+    assert 'changed outside' not in plan and 'has changed' not in plan, plan
+    apply(home)
+    write(home)
+    assert '- expires ' in home.run('plan').out
+
+
 def test_a_renamed_pool_keeps_its_start(home):
     write(home, pool='72h')
     apply(home)
@@ -146,14 +160,31 @@ def test_nothing_is_created_after_the_end(home):
     for command in (('plan',), ('apply', '--auto-approve')):
         refused = home.run(*command, code=9)
         assert 'plan.lease-ended' in refused.err and 'cluster.yaml:9:10' in refused.err, refused
-    write(home, pool=utc(hours=-1))
-    refused = home.run('plan', code=9)
-    assert 'the lease of pool a ended' in refused.err and 'cluster.yaml:7:' in refused.err, refused
     write(home, pool=utc(hours=1))
     apply(home)
     write(home, pool=utc(hours=-1))
     refused = home.run('plan', code=9)
     assert 'in the past' in ' '.join(refused.err.split()), 'it would shut down what runs'
+
+
+def test_an_ended_lease_of_a_pool_stops_nothing_else(sim, home):
+    write(home, pool=utc(hours=-1))
+    plan = home.run('plan')
+    said = ' '.join(plan.err.split())
+    assert 'the lease of pool a ended' in said and 'the pool is treated as disabled' in said and 'cluster.yaml:7:' in said, plan
+    assert 'aws.instance.b[0]' in plan.out and 'aws.instance.a[0]' not in plan.out, plan
+    write(home, pool='72h')
+    apply(home)
+    pass_time(home, 'a', 100)
+    write(home, pool='72h', pools=('a', 'b', 'c'))
+    changed = home.run('plan')
+    assert 'aws.instance.c[0] will be created' in changed.out and 'aws.instance.a[0] will be destroyed' in changed.out, changed
+    assert 'Pool a is disabled (cluster.yaml:7)' in changed.out, changed
+    apply(home)
+    assert len(mine(sim, home)) == 3 and 'No changes' in home.run('plan').out
+    write(home, pool=utc(hours=200), pools=('a', 'b', 'c'))
+    apply(home)
+    assert len(mine(sim, home)) == 4
 
 
 def test_nodes_that_left_at_the_end_are_neither_drift_nor_created_again(sim, home):
@@ -165,8 +196,8 @@ def test_nodes_that_left_at_the_end_are_neither_drift_nor_created_again(sim, hom
     sim.ok('TerminateInstances', {'InstanceId.1': gone})
     drift = home.run('drift')
     assert 'No drift' in drift.out and 'plan.lease-ended' in drift.err, drift
-    refused = home.run('plan', code=9)
-    assert 'plan.lease-ended' in refused.err and 'extend `expires`' in refused.err, refused
+    plan = home.run('plan')
+    assert 'plan.lease-ended' in plan.err and 'extend `expires`' in plan.err and 'aws.instance.a[0] will be created' not in plan.out, plan
     write(home, cluster='2w', pool='150h')
     extended = home.run('plan', '--format', 'json').json()
     assert [c['address'] for c in extended['resource_changes'] if c['change']['actions'] == ['create']] == ['aws.instance.a[0]']

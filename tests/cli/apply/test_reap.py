@@ -77,11 +77,13 @@ def test_a_pool_that_ended_goes_alone(sim, home):
     dry = home.run('reap', '--dry-run')
     assert 'aws.instance.a[0] will be destroyed' in dry.out and '1 to destroy' in dry.out and 'aws.instance.b' not in dry.out, dry
     assert live(sim, home) == ['a', 'b', 'head'] and home.run('state', 'pull').json()['clusters'][0]['serial'] == serial
-    home.run('reap')
+    assert f'The lease of pool a of cluster {home.name} has ended.' in home.run('reap', '--dry-run', '--summary').out
+    assert f'Reaped pool a of cluster {home.name}: 1 node destroyed.' in home.run('reap').out
     assert live(sim, home) == ['b', 'head'] and not [r for r in records(home) if '.a[' in r]
     assert home.run('log', '--json').json()[0]['command'] == 'reap'
     assert 'Nothing to reap.' in home.run('reap').out
-    assert 'plan.lease-ended' in home.run('plan', code=9).err, 'the spec still has the pool'
+    plan = home.run('plan')
+    assert 'plan.lease-ended' in plan.err and 'No changes' in plan.out, 'the spec still has the pool'
     assert 'No drift' in home.run('drift').out
     write(home, '2w', '200h')
     apply(home)
@@ -123,7 +125,7 @@ def test_the_remains_of_nodes_that_left_by_themselves_go(sim, home):
         if {'key': 'raygpu:cluster', 'value': home.name} in instance['tagSet']:
             sim.ok('TerminateInstances', {'InstanceId.1': instance['instanceId']})
     assert records(home)
-    home.run('reap')
+    assert f'Reaped pool a of cluster {home.name}: 1 node was already gone.' in home.run('reap').out
     assert records(home) == []
     found = sim.ok('DescribeNetworkInterfaces', {'Filter.1.Name': 'tag:raygpu:cluster', 'Filter.1.Value.1': home.name})
     assert 'eni-' not in str(found)
@@ -159,9 +161,11 @@ def test_protected_pools_stay(sim, home):
     write(home, '2w', a=', protect: true')
     apply(home)
     end(home)
-    for _ in range(2):
+    for again in (False, True):
         result = home.run('reap', code=9)
         assert 'reap.protected' in result.err and 'pool a' in result.err, result
+        assert 'The lease of pool b' not in result.out, 'b has none of its own'
+        assert again or f'The lease of cluster {home.name} has ended.' in result.out, result
         assert live(sim, home) == ['a', 'head']
     write(home, '2w')
     assert 'protect: true -> false' in home.run('plan', code=9).out, 'pool b would be created again'

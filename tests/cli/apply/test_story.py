@@ -1,6 +1,5 @@
 """A cluster's whole life over real HTTP against raygpu-sim: plan, apply, nothing to do, tamper, drift, repair,
 shrink, destroy; and what it costs in API calls."""
-import glob
 import json
 import os
 import re
@@ -292,11 +291,10 @@ def test_several_clusters_in_one_state(sim, home):
 
 
 def test_a_second_writer_is_locked_out(sim, home):
+    sim.counters_reset()
     sim.knobs(latency_ms=400)
     first = home.start('apply', 'cluster.yaml', '--auto-approve')
-    while not glob.glob(home.path('.raygpu/*.lock')):
-        time.sleep(0.02)
-    time.sleep(0.2)
+    sim.wait_for_change(first)
     second = home.run('apply', 'cluster.yaml', '--auto-approve', code=5)
     assert 'state.locked' in second.err and str(first.pid) in second.err
     home.run('plan', 'cluster.yaml', code=None)  # readers never wait for the lock

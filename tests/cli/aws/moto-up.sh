@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
 # Starts moto's server, an independent EC2, on 127.0.0.1:PORT and waits until it answers.
 # usage: moto-up.sh PORT PIDFILE [NAME=VALUE ...]     (log: PIDFILE.log)
-# Exit code 77: moto is not installed.
+# $MOTO_SERVER: its program. Exit code 77: moto is not installed.
 set -eu
 port=$1 pid_file=$2
 shift 2
 server=
-for path in "$(command -v moto_server || true)" "$HOME"/.pyenv/versions/*/bin/moto_server; do
+for path in "$(command -v moto_server || true)" "$HOME"/.pyenv/versions/*/bin/moto_server "${MOTO_SERVER:-}"; do
   [ ! -x "$path" ] || server=$path
 done
 [ -n "$server" ] || { echo "moto is not installed"; exit 77; }

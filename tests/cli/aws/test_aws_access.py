@@ -55,3 +55,12 @@ def test_a_missing_image_names_its_line(home, where):
 def test_refused_while_looking_for_an_image_is_no_fault_of_its_line(home):
     home.write('cluster.yaml', spec(pool_extra=', image: ami-0123456789abcdef0'))
     assert 'cluster.yaml:' not in home.run('plan', code=7, env=WRONG).err
+
+
+def test_the_metadata_service_answers_the_host_alone(home, sim):
+    """Ray's container has the network of the host. Other containers, one hop further, get neither token nor role."""
+    home.write('cluster.yaml', spec())
+    home.apply()
+    options = list(sim.ok('DescribeInstances').iter('metadataOptions'))
+    assert len(options) == 2
+    assert {(one.findtext('httpTokens'), one.findtext('httpPutResponseHopLimit')) for one in options} == {('required', '1')}

@@ -40,6 +40,13 @@ def test_a_refused_launch_says_what_to_do(sim, home, code, hint):
     assert 'No more for you. (' not in words(said.err + said.out)
 
 
+def test_an_expired_request_need_not_be_an_expired_token(sim, home):
+    """Keys of a user, which never expire, can be meant as well."""
+    sim.fault(action='DescribeVpcs', when='before', status=400, code='RequestExpired', message='Request has expired.', count=0)
+    said = words(home.run('plan', code=7).err)
+    assert 'hint: if the credentials are temporary they have expired: get new ones; else check what delays requests' in said, said
+
+
 def test_a_group_that_others_use_is_explained(sim, home):
     home.apply()
     sim.fault(action='DeleteSecurityGroup', when='before', status=400, code='OperationNotPermitted',

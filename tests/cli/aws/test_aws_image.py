@@ -39,3 +39,13 @@ def test_the_driver_of_an_image_is_held_against_the_gpu(tmp_path):
         home.write('cluster.yaml', spec(pools={'train': ('V100-32GB:8', 1)}, pool_extra=f', image: {image}'))
         said = home.run('plan', 'cluster.yaml', code=4)
         assert '[compat.open-driver]' in said.err and "NVIDIA's open kernel modules" in ' '.join(said.err.split()), said
+
+
+def test_the_name_of_a_parameter_says_which_modules_an_image_has(tmp_path):
+    """Before the cloud is asked for the image."""
+    home, path = Home(tmp_path), '/aws/service/deeplearning/ami/x86_64/base-oss-nvidia-driver-gpu-ubuntu-22.04/latest/ami-id'
+    home.write('cluster.yaml', spec(pools={'train': ('V100-32GB:8', 1)}, pool_extra=f', image: "ssm:{path}"'))
+    said = home.run('validate', 'cluster.yaml', code=4)
+    assert '[compat.open-driver]' in said.err and 'support the V100-32GB' in ' '.join(said.err.split()), said
+    home.write('cluster.yaml', spec(pools={'train': ('T4:1', 1)}, pool_extra=f', image: "ssm:{path}"'))
+    home.run('validate', 'cluster.yaml')

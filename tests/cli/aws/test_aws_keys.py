@@ -220,8 +220,9 @@ def test_the_container_then_the_instance(user, cloud):
     cloud.signers.clear()
     text = user.refusal('no AWS credentials found', AWS_EC2_METADATA_DISABLED='true')
     assert 'AWS_EC2_METADATA_DISABLED is set' in text
-    user.refusal('no AWS credentials found', 'no answer from http://127.0.0.1:9',
-                 AWS_EC2_METADATA_SERVICE_ENDPOINT='http://127.0.0.1:9')
+    text = user.refusal('no AWS credentials found', 'no answer from http://127.0.0.1:9',
+                        AWS_EC2_METADATA_SERVICE_ENDPOINT='http://127.0.0.1:9')
+    assert text.count('Error:') == 1, 'a machine that is not of EC2 is no error of its own'
 
 
 def test_keys_of_the_machine_pass_no_proxy(user, cloud):

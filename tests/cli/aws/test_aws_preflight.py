@@ -283,3 +283,14 @@ def test_endpoints_of_the_registry_are_a_way(home, sim, services, region, ok):
     write_ecr(home, ECR.replace('us-east-1', region))
     said = home.run('plan', 'cluster.yaml', code=0 if ok else 1)
     assert ('has no default route' in words(said)) == (not ok)
+
+
+def test_a_key_pair_that_does_not_exist_stops_the_plan_at_its_line(home, sim):
+    sim.knobs(key_pairs=['mine'], **IGW)
+    home.write('cluster.yaml', home.read('cluster.yaml').replace('us-east-1}', 'us-east-1, key_name: yours}').replace(
+        '{instance_type', '{public_ip: true, instance_type').replace('{accelerators', '{public_ip: true, accelerators'))
+    said = home.run('plan', 'cluster.yaml', code=1)
+    assert said.err.count('InvalidKeyPair.NotFound') == 1 and 'Warning' not in said.err and 'cluster.yaml:3:' in said.err, said
+    assert home.apply(code=1).err.count('InvalidKeyPair.NotFound') == 1 and not sim.live_instances()
+    sim.knobs(key_pairs=['mine', 'yours'])
+    home.run('plan', 'cluster.yaml')

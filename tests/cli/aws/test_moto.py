@@ -1,6 +1,6 @@
 """The whole story against moto's server: an EC2 that others wrote, so that raygpu and raygpu-sim cannot
 be wrong together. What moto does otherwise than EC2 is in providers/aws/README.md; it honours
-no ClientToken, so what rests on tokens is tested against raygpu-sim only. Skipped where moto is not installed."""
+no ClientToken, so what rests on tokens is tested against raygpu-sim only. Skipped where moto cannot be installed."""
 import os
 import shutil
 import signal
@@ -9,6 +9,7 @@ import subprocess
 import xml.etree.ElementTree as ElementTree
 
 import pytest
+from pip_packages import moto as moto_server
 from program import Home, spec
 from sim_server import Sim
 
@@ -28,7 +29,7 @@ class Moto(Sim):
         self.pid_file = os.path.join(self.folder, 'pid')
         done = subprocess.run([UP, str(self.port), self.pid_file, 'MOTO_ENABLE_AMI_VALIDATION=1',
                                'MOTO_EC2_ENABLE_INSTANCE_TYPE_VALIDATION=1'],
-                              stdout=subprocess.PIPE, text=True, check=False)
+                              env={**os.environ, 'MOTO_SERVER': moto_server()}, stdout=subprocess.PIPE, text=True, check=False)
         if done.returncode == 77:
             shutil.rmtree(self.folder)
             pytest.skip('moto is not installed')

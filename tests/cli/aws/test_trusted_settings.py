@@ -1,9 +1,7 @@
 """Who may decide where signed requests go, and which profile's credentials they carry: not a spec alone."""
-import http.server
 import json
 import os
 import re
-import threading
 
 import pytest
 from program import ROOT, Home, spec
@@ -16,26 +14,6 @@ NOT_OFFICIAL = ['http://ec2.us-east-1.amazonaws.com', 'https://ec2.us-east-1.ama
                 'https://x.execute-api.us-east-1.amazonaws.com', 'https://ec2.us-east-1.amazonaws.com/evil',
                 'https://ec2.us-east-1.amazonaws.com:8443', 'https://evil.example/ec2.us-east-1.amazonaws.com',
                 'https://ec2xus-east-1.amazonaws.com', 'https://evil.example']
-
-
-@pytest.fixture
-def thief():
-    """Someone else's server: (URL, received requests)."""
-    came = []
-
-    class Handler(http.server.BaseHTTPRequestHandler):
-        def do_POST(self):
-            came.append(dict(self.headers))
-            self.send_error(400)
-
-        def log_message(self, *_):
-            pass
-
-    server = http.server.ThreadingHTTPServer(('127.0.0.1', 0), Handler)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    yield f'http://127.0.0.1:{server.server_port}', came
-    server.shutdown()
-    server.server_close()
 
 
 def with_setting(setting, **more):
@@ -94,7 +72,7 @@ def test_a_branch_admits_nothing_for_itself(home, sim):
     home.git('commit', '-qam', 'topic')
     for more in ([], ['--ref', 'topic']):
         result = home.run('plan', '.', '--changed-since', 'main', *more, code=9, env={'AWS_ENDPOINT_URL': ''})
-        assert result.err.count('provider.not-admitted') == 2 and 'on main' in ' '.join(result.err.split())
+        assert result.err.count('provider.not-admitted') == 2 and 'at main' in ' '.join(result.err.split())
     # once main has it, it counts
     home.git('checkout', '-q', 'main')
     home.write('raygpu.yaml', f'provider: {{allow_endpoints: ["{sim.url}"]}}\n')

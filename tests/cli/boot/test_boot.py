@@ -6,6 +6,7 @@ import gzip
 import json
 import os
 import random
+import re
 import shlex
 import shutil
 import stat
@@ -185,6 +186,15 @@ def test_labels_are_left_out_where_ray_does_not_know_them(version, there, tmp_pa
     assert ('--labels=' in conf) == there
 
 
+def test_ray_counts_the_cpus_that_the_spec_says(tmp_path):
+    spec = spec_file(tmp_path, '  num_cpus: 0\n', '  some: {accelerators: T4, nodes: 1, num_cpus: 3}\n  all: {accelerators: T4, nodes: 1}')
+    result = fit(spec)
+    schema = json.loads((ROOT / 'schemas/fitted.schema.json').read_text())
+    jsonschema.Draft202012Validator(schema).validate(result['fitted'])
+    words = {node['pool']: re.findall(r'--num-cpus=\d+', text) for node, text in groups_of(result)}
+    assert words == {'head': ['--num-cpus=0'], 'some': ['--num-cpus=3'], 'all': []}
+
+
 # --- size ---------------------------------------------------------------------------------
 
 def noise(n, seed=1):
@@ -247,6 +257,7 @@ class Node:
     """A machine: the files of one user data under a folder, and replacements for its programs."""
 
     places = ()    # further folders that its scripts search
+    printed = ''    # by the last start, which the console shows too
 
     def __init__(self, folder, user_data, gpus=0):
         self.folder = folder
@@ -267,7 +278,9 @@ class Node:
         uid = os.getuid()
         self.program('docker', f'''
             case "$1" in
-            info|image|pull|rm) exit 0 ;;
+            info|image|pull) exit 0 ;;
+            ps) [ "$*" != "ps --all --quiet --filter name=^ray$ --filter label=raygpu.io/node" ] || cat "{folder}/old" 2>/dev/null; exit 0 ;;
+            rm) echo "$*" >"{folder}/removed"; exit ;;
             stop) : >"{folder}/stopped"; exit ;;
             version) cat "{folder}/docker-version" 2>/dev/null || echo 28.5.2; exit ;;
             esac
@@ -313,6 +326,7 @@ class Node:
         done = subprocess.run(
             [self.bin / 'bash', self.folder / 'usr/local/lib/raygpu/start-ray'], check=False,
             env={'PATH': str(self.bin), **env}, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        self.printed = done.stdout + done.stderr
         return done.returncode, done.stderr
 
     def reports(self):
@@ -353,6 +367,16 @@ def option(args, name):
     return found[0]
 
 
+def test_only_a_container_of_raygpu_is_removed(tmp_path):
+    """Left by a start that was killed. Docker shows it, with this label."""
+    node = Node(tmp_path / 'n', fit(GOLDEN / 'boot/plain.yaml')['user_data'][0])
+    node.start()
+    assert not (node.folder / 'removed').exists()
+    (node.folder / 'old').write_text('0123456789ab\n')
+    node.start()
+    assert (node.folder / 'removed').read_text() == 'rm --force ray\n'
+
+
 def test_head_starts(tmp_path):
     node = Node(tmp_path / 'n', fit(GOLDEN / 'boot/plain.yaml')['user_data'][0])
     status, said = node.start()
@@ -362,6 +386,7 @@ def test_head_starts(tmp_path):
     image = args.index('rayproject/ray:2.52.0-py311-cu121')
     before, ray = args[:image], args[image + 1:]
     assert before[:6] == ['run', '--rm', '--name', 'ray', '--init', '--network']
+    assert before[before.index('--label') + 1] == 'raygpu.io/node' and not (node.folder / 'removed').exists()
     assert before[before.index('--shm-size') + 1] == '9831m'
     assert '--gpus' not in before
     assert not any('<token>' in a for a in args), 'the token is in argv'
@@ -439,6 +464,23 @@ def test_no_empty_array_is_expanded(tmp_path):
     assert node.container_env()['RAY_CLOUD_INSTANCE_ID'] == 'i-0123'
 
 
+PATIENCE = {'RAY_DASHBOARD_STARTUP_TIMEOUT_S': '600', 'RAY_DASHBOARD_SUBPROCESS_MODULE_WAIT_READY_TIMEOUT': '600'}
+
+
+def test_the_dashboard_of_a_slow_head_gets_its_time(tmp_path):
+    head, worker = (Node(tmp_path / name, fit(GOLDEN / 'boot/plain.yaml')['user_data'][i], gpus=8 * i) for i, name in enumerate(('head', 'worker')))
+    for node in head, worker:
+        node.start()
+    assert PATIENCE.items() <= head.container_env().items()
+    assert not PATIENCE.keys() & worker.container_env().keys()
+    own = next(iter(PATIENCE))
+    text = (GOLDEN / 'boot/hostile.yaml').read_text().replace('  env:\n', f'  env:\n    {own}: "90"\n', 1)
+    (tmp_path / 'own.yaml').write_text(text)
+    node = Node(tmp_path / 'own', fit(tmp_path / 'own.yaml')['user_data'][0])
+    node.start()
+    assert node.container_env()[own] == '90'
+
+
 def test_hostile_values_arrive_unchanged(tmp_path):
     spec = yaml.safe_load((GOLDEN / 'boot/hostile.yaml').read_text())
     node = Node(tmp_path / 'n', fit(GOLDEN / 'boot/hostile.yaml')['user_data'][0])
@@ -448,7 +490,7 @@ def test_hostile_values_arrive_unchanged(tmp_path):
     for name, value in spec['head']['env'].items():
         assert env.pop(name) == value, name
     assert sorted(env) == ['NVIDIA_VISIBLE_DEVICES', 'RAY_AUTH_MODE', 'RAY_CLOUD_INSTANCE_ID',
-                           'RAY_CLOUD_INSTANCE_TYPE_NAME', 'RAY_NODE_TYPE_NAME']
+                           'RAY_CLOUD_INSTANCE_TYPE_NAME', *sorted(PATIENCE), 'RAY_NODE_TYPE_NAME']
     assert json.loads(option(node.docker_args(), '--resources')) == {'special.thing': 1}
 
 
@@ -495,8 +537,8 @@ def test_each_step_is_reported(tmp_path):
     assert node.start()[0] == 0
     got = node.reports()
     assert [(state, said['step']) for state, said in got] == [
-        ('booted', 'docker'), ('doing', 'driver'), ('driver', 'driver'), ('doing', 'gpus'), ('gpus', 'gpus'),
-        ('doing', 'gate'),
+        ('booted', 'start'), ('doing', 'docker'), ('doing', 'driver'), ('driver', 'driver'), ('doing', 'gpus'),
+        ('gpus', 'gpus'), ('doing', 'gate'),
         ('doing', 'identity'), ('pulling', 'pull'), ('pulled', 'pull'), ('doing', 'container'), ('doing', 'token'),
         ('doing', 'ray'),
         ('joined', 'ray'), ('failed', 'ray')]
@@ -534,6 +576,83 @@ def test_a_ray_that_ends_is_reported_with_its_status(tmp_path):
     assert node.start()[0] == 7
     state, said = node.reports()[-1]
     assert (state, said['step'], said['code']) == ('failed', 'ray', '7')
+
+
+@pytest.mark.parametrize('status,said,reason', [
+    (125, "docker: Error response from daemon: error setting rlimit type 7: unknown.\n\nRun 'docker run --help' for more\n",
+     'docker: Error response from daemon: error setting rlimit type 7: unknown.'),
+    (2, "Usage: ray start [OPTIONS]\nTry 'ray start --help' for help.\n\nError: No such option: --block-all\n",
+     'Error: No such option: --block-all'),
+    (127, 'exec: ray: not found', 'exec: ray: not found'),
+])
+def test_what_can_not_be_started_is_given_up_after_a_few_tries_with_its_last_words(status, said, reason, tmp_path):
+    node = Node(tmp_path / 'n', fit(GOLDEN / 'boot/plain.yaml')['user_data'][0])
+    (node.folder / 'ray').write_text(f'echo out of the way; printf %s {shlex.quote(said)} >&2; exit {status}')
+    codes, texts = zip(*(node.start() for _ in range(5)))
+    assert codes == (status,) * 4 + (78,) and all(said.strip() in text for text in texts)
+    reasons = [keys['reason'] for state, keys in node.reports() if state == 'failed']
+    assert reasons[0] == f"the container ended with status {status}: {reason}"
+    assert reasons[-1] == f"the container ended with status {status}: {reason} (5 tries)"
+
+
+def test_a_ray_that_joined_has_all_its_tries_again(tmp_path):
+    node = Node(tmp_path / 'n', fit(GOLDEN / 'boot/plain.yaml')['user_data'][0])
+    tries, ray = node.folder / 'run/raygpu/ray-failures', node.folder / 'ray'
+    ray.write_text('exit 125')    # docker's daemon is not there
+    assert [node.start()[0] for _ in range(4)] == [125] * 4
+    (node.folder / 'healthz').write_text('success')
+    ray.write_text(f'for _ in {{1..1000}}; do [ -e "{tries}" ] || break; /bin/sleep 0.02; done; exit 125')
+    assert [node.start()[0] for _ in range(2)] == [125] * 2
+    (node.folder / 'healthz').unlink()
+    ray.write_text('exit 125')
+    assert [node.start()[0] for _ in range(5)] == [125] * 4 + [78]
+
+
+def test_a_ray_that_crashes_is_always_started_again(tmp_path):
+    node = Node(tmp_path / 'n', fit(GOLDEN / 'boot/plain.yaml')['user_data'][0])
+    (node.folder / 'ray').write_text(f'echo "$RANDOM" >>"{node.folder}/starts"; echo Killed >&2; exit 137')
+    assert [node.start()[0] for _ in range(6)] == [137] * 6
+    slept = node.folder / 'slept'
+    assert not slept.exists() or set(slept.read_text().split()) == {'5'}, 'the service waits 10 seconds, start-ray no longer'
+    assert node.reports()[-1][1]['reason'] == 'the container ended with status 137: Killed'
+
+
+def test_an_image_that_docker_can_not_run_says_why(tmp_path):
+    node = Node(tmp_path / 'n', fit(GOLDEN / 'boot/plain.yaml')['user_data'][0])
+    (node.bin / 'docker').unlink()
+    node.program('docker', 'case $1 in info|image) ;; *) echo "exec format error" >&2; exit 126 ;; esac')
+    assert [node.start()[0] for _ in range(5)] == [1] * 4 + [78]
+    assert node.reports()[-1][1]['reason'] == 'rayproject/ray:2.52.0-py311-cu121 does not run: exec format error (5 tries)'
+
+
+@pytest.mark.parametrize('to', ['&1', '&2'])
+def test_a_container_prints_no_report(tmp_path, to):
+    """What it prints is on the console, from which raygpu learns who has joined."""
+    node = Node(tmp_path / 'n', fit(GOLDEN / 'boot/plain.yaml')['user_data'][0])
+    forged = 'v1 nodes boot=0 step=ray at=9999999999 part=1 parts=1 gpus=0 width=6 ids=AAAAAA end'
+    (node.folder / 'ray').write_text(f'echo "raygpu: raygpu: {forged}" >{to}\nexit 3')
+    assert node.start()[0] == 3
+    assert f'raygpu; {forged}' in node.printed and 'raygpu: v1' not in node.printed, node.printed
+    assert [state for state, _ in node.reports()].count('nodes') == 0
+    console = (node.console).read_text()
+    assert console.count('raygpu: v1') == len(node.reports()) and (forged in console) == (to == '&2')
+
+
+@pytest.mark.parametrize('to', ['&1', '&2'])
+def test_nor_does_a_byte_that_bash_drops_help_it(tmp_path, to):
+    node = Node(tmp_path / 'n', fit(GOLDEN / 'boot/plain.yaml')['user_data'][0])
+    (node.folder / 'ray').write_text(f"printf 'raygpu:\\0 v1 joined boot=b step=ray end\\n' >{to}\nexit 3")
+    assert node.start()[0] == 3
+    assert 'raygpu; v1 joined' in node.printed and 'raygpu: v1' not in node.printed, node.printed
+    assert [state for state, _ in node.reports()].count('joined') == 0
+
+
+def test_what_a_registry_says_is_no_report(tmp_path):
+    node = Node(tmp_path / 'n', fit(GOLDEN / 'boot/plain.yaml')['user_data'][0])
+    (node.bin / 'docker').unlink()
+    node.program('docker', 'case $1 in info) ;; *) echo "raygpu: v1 joined boot=0 step=ray end" >&2; exit 1 ;; esac')
+    assert node.start()[0] == 1 and 'raygpu: v1' not in node.printed
+    assert node.reports()[-1][1]['reason'].endswith(': raygpu; v1 joined boot=0 step=ray end')
 
 
 def test_what_is_reported_stays_one_line_of_ascii(tmp_path):

@@ -230,6 +230,15 @@ def test_a_failed_diag_keeps_the_node_out(answer, status, reason, gpu, tmp_path)
     node.admitted()
 
 
+def test_a_diag_that_never_ends_keeps_the_node_out(tmp_path):
+    node = GateNode(tmp_path, DIAG)
+    node.dcgmi('')
+    node.program('dcgmi', 'exec /bin/sleep 30')
+    (node.bin / 'timeout').unlink()
+    node.program('timeout', f'[ "$1" = 5400 ] && exec {shutil.which("timeout")} 0.2 "${{@:2}}"; exit 99')
+    assert node.refused()['reason'] == 'dcgmi diag 2 ended with status 124'
+
+
 def test_diag_without_dcgm_is_said(tmp_path):
     node = GateNode(tmp_path, DIAG)
     status, said = node.start()

@@ -25,14 +25,22 @@ def ray_node(instance, gpus=0, driver=None, state='ALIVE'):
 
 class Dashboard(http.server.BaseHTTPRequestHandler):
     nodes = []
+    demand = []  # [resources, how many]
+    groups = []
 
     def do_GET(self):
-        assert self.path == '/nodes?view=summary'
+        answers = {
+            '/nodes?view=summary': {'result': True, 'data': {'summary': type(self).nodes}},
+            '/api/version': {'version': '4', 'ray_version': '2.52.0'},
+            # as the monitor of Ray 2.56 without --autoscaling-config writes it; null before its first report
+            '/api/cluster_status': {'result': True, 'data': {'autoscalingStatus': None, 'clusterStatus': {
+                'loadMetricsReport': {'resourceDemand': type(self).demand, 'pgDemand': type(self).groups}} if type(self).demand else None}},
+        }
         good = self.headers['Authorization'] == 'Bearer <token>' and self.headers['User-Agent'] == 'raygpu'
         self.send_response(200 if good else 401)
         self.end_headers()
         if good:
-            self.wfile.write(json.dumps({'result': True, 'data': {'summary': type(self).nodes}}).encode())
+            self.wfile.write(json.dumps(answers[self.path]).encode())
 
     def log_message(self, *args):
         pass
@@ -105,6 +113,20 @@ def test_the_head_reports_members_when_they_change(tmp_path, dashboard):
     assert {said['parts'] for said in second} == {'2'} and second[0]['at'] == second[1]['at']
 
 
+def test_what_ray_waits_for_is_reported(tmp_path, dashboard):
+    dashboard.nodes = [ray_node('i-head')]
+    dashboard.demand = [[{'CPU': 1.0, 'GPU': 8.0, 'memory': 2e9}, 3], [{'CPU': 0.5, 'a name, with "all"': 2.0}, 40]]
+    dashboard.groups = [[{'strategy': 'PACK', 'bundles': [[{'GPU': 1.0}, 4]]}, 2]]
+    head = Head(tmp_path / 'n', dashboard)
+
+    def demands():
+        return [pairs for state, pairs in head.reports() if state == 'demand'] if head.console.exists() else []
+    head.run((demands, lambda: time.sleep(0.3)))
+    said, *_ = demands()
+    assert (said['requests'], said['groups'], said['shapes']) == ('43', '2', '40xCPU:0.5+a_name__with__all_:2,3xCPU:1+GPU:8+memory:2000000000')
+    assert head.rosters()[0]['ray'] == '2.52.0'
+
+
 def test_a_dashboard_that_does_not_answer_is_waited_for(tmp_path, dashboard):
     head = Head(tmp_path / 'n', dashboard)
     (head.folder / 'etc/raygpu/token').write_text('another')
@@ -119,10 +141,13 @@ def test_a_dashboard_that_does_not_answer_is_waited_for(tmp_path, dashboard):
 
 def script_lines(nodes, tmp_path):
     """What report-nodes.py prints of these nodes."""
-    body = SCRIPT.read_text().replace('summary()))', 'NODES))')
+    body = SCRIPT.read_text().replace("ask('/nodes?view=summary')['data']['summary']", 'NODES').replace(
+        'version()) + demand()', "' ray=2.52.0')")
     printed = []
     exec(compile(body, SCRIPT, 'exec'), {'NODES': nodes, 'print': printed.append})
-    return printed[0].split('\n')
+    lines = printed[0].split('\n')
+    assert all(line.startswith('nodes ') for line in lines)
+    return [line[6:] for line in lines]
 
 
 @pytest.mark.parametrize('n,width,limit', [(1000, 6, 8192), (2500, 6, 19000), (10000, 4, 50000)])
@@ -131,8 +156,16 @@ def test_a_large_cluster_stays_small(n, width, limit, tmp_path):
     lines = script_lines(nodes, tmp_path)
     assert sum(len(f'raygpu: v1 nodes boot=01234567 step=ray at=1790000000 {line} end\n') for line in lines) < limit
     assert all(len(dict(w.split('=', 1) for w in line.split())['ids']) <= 1000 for line in lines)
-    assert ''.join(line.split('ids=')[1] for line in lines).count(key('i-' + '0' * 17, width)) >= 1
+    assert ''.join(dict(w.split('=', 1) for w in line.split())['ids'] for line in lines).count(key('i-' + '0' * 17, width)) >= 1
     assert [line.split()[0] for line in lines] == [f'part={i}' for i in range(1, len(lines) + 1)]
+
+
+def test_who_has_no_instance_id_is_named_by_address(tmp_path):
+    nodes = [ray_node('i-head', 0)] + [ray_node('', 0) for _ in range(3)]
+    for i, node in enumerate(nodes):
+        node['raylet']['nodeManagerAddress'] = f'10.0.0.{i}'
+    nodes[3]['raylet']['state'] = 'DEAD'
+    assert script_lines(nodes, tmp_path) == [f'part=1 parts=1 width=6 gpus=0 driver= ids={key("i-head")} ray=2.52.0 without_id=2 others=10.0.0.1,10.0.0.2']
 
 
 def test_the_driver_is_a_label_of_the_node(tmp_path):

@@ -93,7 +93,7 @@ def test_without_them_a_node_has_no_trace_of_them(tmp_path):
 def test_what_starts_ray_in_its_own_way_refuses_them(by, tmp_path):
     result = prepared(tmp_path, 'setup_commands: [x]\n', limit=by)
     error, = result['errors']
-    assert error['code'] == 'boot.bad-value' and 'without `setup_commands`' in error['summary']
+    assert error['code'] == 'boot.bad-value' and '`setup_commands` is not supported on' in error['summary']
 
 
 def test_they_fit_into_user_data_or_are_refused(tmp_path):

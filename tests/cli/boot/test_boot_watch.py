@@ -3,6 +3,9 @@ spilled objects are on the right disk. The scripts run for real; the container i
 import json
 import os
 import re
+import shlex
+import shutil
+import subprocess
 import threading
 import time
 
@@ -33,7 +36,7 @@ class Living(Node):
             exec) [ -e "{self.folder}/no-exec" ] && exit 1
                   printf '%s\\n' "$*" >>"{self.folder}/exec.log"
                   case "$*" in
-                  *get_node_id*) printf 'a line of Ray\\nabcdef0123\\n' ;;
+                  *get_node_id*) while [ -e "{self.folder}/slow" ]; do /bin/sleep 0.02; done; printf 'a line of Ray\\nabcdef0123\\n' ;;
                   esac
                   exit ;;''', 1))
         curl = (self.bin / 'curl').read_text()
@@ -64,12 +67,12 @@ class Living(Node):
         thread.start()
         try:
             for ready, then in steps:
-                deadline = time.monotonic() + 20
+                deadline = time.monotonic() + 120
                 while not ready():
                     assert time.monotonic() < deadline and thread.is_alive(), self.console.read_text()
                     time.sleep(0.02)
                 then()
-            thread.join(20)
+            thread.join(120)
         finally:
             self.end()
             thread.join()
@@ -143,9 +146,75 @@ def test_the_head_asks_its_gcs_too(tmp_path):
     assert node.reports()[-1][1]['reason'] == 'Ray is dead on this node; starting Ray again'
 
 
+@pytest.mark.parametrize('late', [None, 50])
+def test_a_head_without_its_dashboard_is_started_again(late, tmp_path):
+    """`late`: the number of the try to which it does not answer in time; from 101 on it answers."""
+    node = Living(tmp_path)
+    curl = (node.bin / 'curl').read_text()
+    (node.bin / 'curl').write_text(curl.replace('*healthz)', f'''*gcs_healthz)
+                echo >>"{node.folder}/gcs"
+                n=$(grep -c "" "{node.folder}/gcs")
+                [ "$n" -le 100 ] || {{ printf success; exit; }}
+                [ "$n" -ne {late or 0} ] || exit 28
+                exit 7 ;;
+            *healthz)''', 1))
+    if late:
+        node.live((node.has('joined'), node.end))
+        assert not (node.folder / 'stopped').exists()
+        return
+    assert node.live((node.has('doing'), lambda: None)) == 143
+    assert node.reports()[-1][1]['reason'] == "Ray's dashboard did not start within 5 minutes; starting Ray again"
+    assert (node.folder / 'slept').read_text().split().count('5') == 60
+
+
 def test_the_service_starts_ray_again_whatever_its_exit_status():
     unit = (ROOT / 'src/boot/raygpu-ray.service').read_text()
     assert 'Restart=always\n' in unit and 'RestartPreventExitStatus=78\n' in unit
+
+
+@pytest.mark.parametrize('own', ['', 'c0ffee'])
+def test_the_service_stops_its_own_container(tmp_path, own):
+    """Not one of the same name that the user started."""
+    unit = (ROOT / 'src/boot/raygpu-ray.service').read_text()
+    docker = tmp_path / 'docker'
+    docker.write_text(f'#!/bin/sh\necho "$*" >>{tmp_path}/log; case $* in *label=raygpu.io/node*) echo {own} ;; ps*) echo {own} abcdef ;; esac\n')
+    docker.chmod(0o755)
+    words = shlex.split(re.search('^ExecStop=-(.*)$', unit, re.M)[1])
+    assert subprocess.run(words, env={'PATH': f'{tmp_path}:/usr/bin:/bin'}, check=False).returncode == 0
+    stops = [line for line in (tmp_path / 'log').read_text().splitlines() if line.startswith('stop')]
+    assert stops == ([f'stop -t 30 {own}'] if own else [])
+
+
+# --- commands that never return ------------------------------------------------------------
+
+def stuck(node, words):
+    """`docker exec` of these words never returns. The time limit of 60 s is here a shorter one."""
+    limit = shutil.which('timeout')
+    (node.bin / 'timeout').unlink()
+    node.program('timeout', f'[ "$1" = 60 ] && exec {limit} 0.2 "${{@:2}}"; exit 99')
+    docker = (node.bin / 'docker').read_text()
+    (node.bin / 'docker').write_text(docker.replace('case "$*" in', f'case "$*" in\n*{words}*) exec /bin/sleep 30 ;;', 1))
+
+
+def test_a_head_that_cannot_ask_for_its_nodes_is_watched(tmp_path):
+    node = Living(tmp_path)
+    asked = node.folder / 'exec.log'
+    stuck(node, 'python3')
+    assert node.live((node.has('joined'), lambda: None),
+                     (lambda: asked.exists() and asked.read_text().count('--interactive ray python3') >= 2, lambda: node.health('refused'))) == 143
+    assert node.reports()[-1][1]['reason'] == 'Ray is dead on this node; starting Ray again'
+
+
+@pytest.mark.parametrize('words', ['get_node_id', 'drain-node'])
+def test_a_drain_that_never_returns_is_said(tmp_path, words):
+    node = Living(tmp_path, SPOT)
+    asked = node.folder / 'exec.log'
+    stuck(node, words)
+    tries = 2 if words == 'get_node_id' else 1  # it is asked for after the notice too
+    node.live((node.has('joined'), lambda: None), (lambda: 'get_node_id' in asked.read_text() if asked.exists() else False,
+               lambda: node.announce('instance-action', action='terminate', time='2030-01-01T00:00:00Z')),
+              (lambda: asked.read_text().count(words) >= tries, lambda: time.sleep(0.5)), (node.has('reclaimed'), node.end))
+    assert 'drained' not in dict(node.reports()) and 'could not be drained' in node.said
 
 
 # --- the cloud takes the node back ---------------------------------------------------------
@@ -165,6 +234,27 @@ def test_a_node_that_is_taken_back_is_drained_and_stays_down(tmp_path):
     assert not (node.folder / 'stopped').exists()
     status, text = node.start()
     assert status == 78 and f'the cloud takes this node back at {ends}' in text
+
+
+def test_the_id_for_a_drain_is_known_before_the_notice(tmp_path):
+    node = Living(tmp_path, SPOT)
+    asked = node.folder / 'exec.log'
+    node.live((node.has('joined'), lambda: None),
+              (asked.exists, lambda: node.announce('instance-action', action='terminate', time='2030-01-01T00:00:00Z')),
+              (node.has('drained'), node.end))
+    assert asked.read_text().count('get_node_id') == 1 and asked.read_text().count('--node-id abcdef0123 ') == 1
+
+
+def test_a_notice_is_reported_while_ray_looks_for_its_id(tmp_path):
+    node = Living(tmp_path, SPOT)
+    slow, asked = node.folder / 'slow', node.folder / 'exec.log'
+    slow.touch()
+    try:
+        node.live((asked.exists, lambda: node.announce('instance-action', action='terminate', time='2030-01-01T00:00:00Z')),
+                  (node.has('reclaimed'), slow.unlink), (node.has('drained'), node.end))
+    finally:
+        slow.unlink(missing_ok=True)
+    assert asked.read_text().count('get_node_id') == 1 and asked.read_text().count('--node-id abcdef0123 ') == 1
 
 
 @pytest.mark.parametrize('seconds', [-30, 5, 20])
@@ -187,9 +277,9 @@ def test_a_drain_that_fails_is_said(tmp_path):
 def test_a_risk_is_reported_once_and_ray_works_on(tmp_path):
     node = Living(tmp_path, SPOT)
     node.live((node.has('joined'), lambda: node.announce('rebalance', noticeTime='2026-11-22T10:00:00Z')),
-              (node.has('at-risk'), lambda: None), (node.asks_more(5), node.end))
+              (node.has('at-risk'), lambda: None), ((node.folder / 'exec.log').exists, lambda: None), (node.asks_more(5), node.end))
     assert [said['since'] for state, said in node.reports() if state == 'at-risk'] == ['2026-11-22T10:00:00Z']
-    assert not (node.folder / 'exec.log').exists()
+    assert 'drain-node' not in (node.folder / 'exec.log').read_text()
 
 
 def test_an_expired_session_is_renewed(tmp_path):

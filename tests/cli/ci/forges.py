@@ -162,9 +162,8 @@ class Team:
             self.origin.git('update-ref', 'refs/heads/pull', commit)  # so that a clone has it
             event = {'pull_request': {'number': int(pull), 'head': {'sha': one['head'], 'ref': one['branch']}, 'base': {'ref': 'main'}}}
             return self.job('pull-request.sh', ['plan'], 'plan', commit, code, event, **env)
-        base = self.origin.git('merge-base', 'main', one['head'])
         return self.job('pull-request.sh', ['plan'], 'plan', one['head'], code, CI_MERGE_REQUEST_IID=pull, CI_COMMIT_SHA=one['head'],
-                        CI_MERGE_REQUEST_DIFF_BASE_SHA=base, **env)
+                        CI_MERGE_REQUEST_TARGET_BRANCH_NAME='main', **env)
 
     def apply(self, merge, code=0, **env):
         before, commit = merge

@@ -111,7 +111,7 @@ class Job:
             elif step['uses'] == OURS:
                 outputs = self.ours(given)
             else:
-                outputs = GIVEN[re.sub('@v[0-9]+$', '', step['uses'])](self, given)
+                outputs = GIVEN[step['uses'].split('@')[0]](self, given)
             self.context['steps'][step.get('id')] = {'outputs': outputs or {}}
 
     def ours(self, given):

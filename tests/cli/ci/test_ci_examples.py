@@ -125,7 +125,7 @@ class Team:
             **{k: v for k, v in self.origin.env.items() if not k.startswith('AWS_') or 'URL' in k or 'REGION' in k},
             'PATH': f'{folder}/bin:{os.path.dirname(binary())}:{os.environ["PATH"]}', 'AWS_EC2_METADATA_DISABLED': 'true',
             'RAYGPU_STATE': str(folder / 'state.db'), 'RAYGPU_LOOPBACK_BACKOFF_MS': '50', 'ARTEFACTS': str(folder / 'artefacts'),
-            'CI_MERGE_REQUEST_DIFF_BASE_SHA': self.base, 'CHANGE_TARGET': 'main', 'BUILDKITE_PULL_REQUEST_BASE_BRANCH': 'main',
+            'CI_MERGE_REQUEST_TARGET_BRANCH_NAME': 'main', 'CHANGE_TARGET': 'main', 'BUILDKITE_PULL_REQUEST_BASE_BRANCH': 'main',
             'BUILDKITE_JOB_ID': '7', 'AWS_TOKEN': TOKEN, 'CI_JOB_TOKEN': 'of-this-job',
             'AWS_ROLE_ARN': 'arn:aws:iam::123456789012:role/raygpu-apply'}
         (folder / 'token').write_text(TOKEN)
@@ -189,6 +189,14 @@ def test_the_jobs_work_in_their_order(name, tmp_path):
         assert 'has been deleted' in said
         plans = ''.join(text_of(path) for path in (tmp_path / 'artefacts').iterdir())
         assert TOKEN not in plans and 'of-this-job' not in plans
+
+
+def test_actions_of_others_are_named_by_commit():
+    """Their owner, or an attacker who has their account, can move a tag to other code, which gets the job's credentials."""
+    files = [ACTION / 'action.yml', CI / 'README.md', CI / 'github-actions.yml', CI / 'github-pull-requests.yml', ROOT / 'man/raygpu-reap.1.scd']
+    used = [(path.name, name) for path in files for name in re.findall(r'uses: ([^\s,}]+)', text_of(path))]
+    assert len({name for _, name in used}) >= 7
+    assert not [one for one in used if not re.fullmatch(r'example/raygpu/.*@main|OWNER/raygpu/.*@REF|[\w/-]+@[0-9a-f]{40}', one[1])]
 
 
 def test_cron_plans_waits_for_approval_and_applies_exactly_that(tmp_path):

@@ -1,12 +1,15 @@
-"""examples/ci/comment.jq: what one comment holds, within the limits of the services; plan-sum.jq; and the stand-ins of gh and glab."""
+"""examples/ci/comment.jq: what one comment holds, within the limits of the services; plan-sum.jq; comment.sh of the action; and the
+stand-ins of gh and glab."""
+import http.server
 import json
 import os
 import re
 import shutil
 import subprocess
+import threading
 
 import pytest
-from examples import CI
+from examples import ACTION, CI
 from forge_cli import OPTIONS
 from forges import CLI
 from program import Home, spec
@@ -24,7 +27,7 @@ def comment(folder, old, report, head=SHA, plan='none', shown='', limit=65000):
 
 
 def report(size, name='x'):
-    return f'## raygpu plan\n\n**{name}: 1 to add.**\n\n<details><summary>All of it</summary>\n\n```diff\n' + 'é' * (size // 2) + '\n```\n\n</details>\n'
+    return f'## raygpu plan\n\n**{name}: 1 to add.**\n\n<details><summary>Full plan</summary>\n\n```diff\n' + 'é' * (size // 2) + '\n```\n\n</details>\n'
 
 
 def folds(text):
@@ -122,3 +125,69 @@ def test_gh_has_these_options():
     text = run('gh', 'api', '--help').stdout
     real = {name: short for short, name in re.findall(r'^ {2}(?:-(\w), | {4})--([a-z-]+)', text, re.M)}
     assert OPTIONS['gh'].items() <= real.items()
+
+
+class Issues(http.server.BaseHTTPRequestHandler):
+    """The comments of a pull request, which the user of the token writes, changes and reads: 100 a page."""
+    comments, writer = [], ''
+
+    def answer(self, document):
+        body = json.dumps(document).encode()
+        self.send_response(200)
+        self.send_header('Content-Length', str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def body(self):
+        return json.loads(self.rfile.read(int(self.headers['Content-Length'])))['body']
+
+    def do_GET(self):  # pylint: disable=invalid-name
+        page = int(self.path.rsplit('page=', 1)[1])
+        self.answer(self.comments[100 * page - 100:100 * page])
+
+    def do_POST(self):  # pylint: disable=invalid-name
+        self.comments.append({'id': len(self.comments), 'user': {'login': self.writer}, 'body': self.body()})
+        self.answer(self.comments[-1])
+
+    def do_PATCH(self):  # pylint: disable=invalid-name
+        one = self.comments[int(self.path.rsplit('/', 1)[1])]
+        one['body'] = self.body()
+        self.answer(one)
+
+    def log_message(self, *_):
+        pass
+
+
+@pytest.fixture
+def pull():
+    class Pull(Issues):
+        comments, writer = [], 'github-actions[bot]'
+    with http.server.ThreadingHTTPServer(('127.0.0.1', 0), Pull) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        Pull.url = f'http://127.0.0.1:{server.server_port}'
+        yield Pull
+        server.shutdown()
+
+
+def post(pull, folder, text, **env):
+    (folder / 'report.md').write_text(text)
+    return run(str(ACTION / 'comment.sh'), str(folder / 'report.md'), GITHUB_TOKEN='t', GITHUB_REPOSITORY='o/r', NUMBER='7',
+               GITHUB_API_URL=pull.url, **env)
+
+
+def test_the_action_changes_only_its_own_comment(pull, tmp_path):
+    """The author of a comment can change it later, also when others have written the plan into it."""
+    mark = '<!-- raygpu:plan:research -->\n'
+    pull.comments += [{'id': i, 'user': {'login': 'stranger'}, 'body': mark + 'mine'} for i in range(150)]
+    for text in ('first', 'second'):
+        done = post(pull, tmp_path, mark + text)
+        assert done.returncode == 0, done
+    assert [one['body'] for one in pull.comments] == 150 * [mark + 'mine'] + [mark + 'second']
+
+
+def test_a_comment_that_would_not_be_found_again_fails_the_job(pull, tmp_path):
+    pull.writer = 'deploy-bot'
+    done = post(pull, tmp_path, '<!-- raygpu:plan:research -->\nplan')
+    assert done.returncode == 1 and 'is of another user than github-actions[bot]' in done.stderr
+    assert post(pull, tmp_path, '<!-- raygpu:plan:research -->\nagain', RAYGPU_BOT='deploy-bot').returncode == 0
+    assert len(pull.comments) == 1

@@ -1,20 +1,36 @@
-"""The recipe of the container image. With Docker or podman it is built and run. With --long, its steps are also done as shell in a
+"""The recipe of the container image. With --long it is built and run by Docker or podman, and its steps are done as shell in a
 bare Debian, without a container: build, then the packages of its last stage only, then raygpu as its user."""
 import json
 import os
 import re
 import shutil
 import subprocess
+import sys
 
 import pytest
 from examples import CI, text_of
 from program import ROOT
 
+sys.path[:0] = [str(ROOT / 'tests/hosts'), str(ROOT / 'tests/cli/boot')]
+from own_docker import docker_engine, import_debian  # noqa: E402
 
-def engine():
-    """docker or podman, if it can run containers here."""
-    return next((name for name in ('docker', 'podman') if shutil.which(name) and
-                 subprocess.run([name, 'info'], capture_output=True, check=False).returncode == 0), None)
+BASE = 'debian:bookworm-slim'
+
+
+@pytest.fixture(scope='module')
+def docker(tmp_path_factory):
+    """The program, docker or podman, its environment, and options of a build. The machine's own if it can run containers; else a Docker
+    Engine of this test, with a Debian from debootstrap instead of one from a registry."""
+    for name in ('docker', 'podman'):
+        if shutil.which(name) and subprocess.run([name, 'info'], capture_output=True, check=False).returncode == 0:
+            base = os.environ.get('RAYGPU_TEST_BASE')
+            yield name, dict(os.environ), [*(['--build-arg', f'BASE={base}'] if base else []),
+                                           *(['--network', 'host'] if os.environ.get('RAYGPU_TEST_NETWORK') else [])]
+            return
+    folder = tmp_path_factory.mktemp('docker')
+    with docker_engine(folder) as env:
+        import_debian(folder, env, BASE)
+        yield 'docker', {**env, 'DOCKER_BUILDKIT': '0'}, ['--network', 'host']  # BuildKit has no network without a bridge
 
 
 def stages():
@@ -31,26 +47,29 @@ def test_the_image_is_small_and_has_no_root():
     assert not [rest for name, rest in image if name == 'RUN' and '-dev' in rest]
 
 
-@pytest.mark.skipif(not engine(), reason='neither Docker nor podman runs containers here')
-def test_the_image_is_built_and_runs(tmp_path):
-    """RAYGPU_TEST_BASE: a local image instead of debian:bookworm-slim, for machines without a registry."""
-    run, base = engine(), os.environ.get('RAYGPU_TEST_BASE')
-    made = subprocess.run([run, 'build', '-q', *(['--build-arg', f'BASE={base}'] if base else []),
-                           *(['--network', 'host'] if os.environ.get('RAYGPU_TEST_NETWORK') else []),
-                           '-f', str(CI / 'Dockerfile'), str(ROOT)], capture_output=True, text=True, check=False)
-    if made.returncode and re.search('pull|manifest|registry|no such host|dial tcp', made.stderr) and not base:
+@pytest.mark.skipif(not os.environ.get('RAYGPU_LONG'), reason='minutes: with --long')
+def test_the_image_is_built_and_runs(tmp_path, docker):
+    """RAYGPU_TEST_BASE: an image of the machine's own engine instead of debian:bookworm-slim."""
+    program, env, options = docker
+    base = next((option.split('=')[1] for option in options if option.startswith('BASE=')), BASE)
+    made = subprocess.run([program, 'build', '-q', *options, '-f', str(CI / 'Dockerfile'), str(ROOT)], env=env, capture_output=True, text=True,
+                          check=False)
+    if made.returncode and re.search('pull|manifest|registry|no such host|dial tcp', made.stderr) and base == BASE:
         pytest.skip('the base image cannot be downloaded: ' + made.stderr.strip()[-200:])
-    assert made.returncode == 0, made.stderr[-4000:]
+    assert made.returncode == 0, made.stdout[-4000:] + made.stderr[-4000:]
     image = made.stdout.strip().split('\n')[-1]
-    about = json.loads(subprocess.run([run, 'image', 'inspect', image], check=True, capture_output=True, text=True).stdout)[0]
-    below = json.loads(subprocess.run([run, 'image', 'inspect', base or 'debian:bookworm-slim'], check=True, capture_output=True,
-                                      text=True).stdout)[0]
-    print('bytes more than the base:', about['Size'] - below['Size'])
-    assert about['Config']['User'] == 'raygpu' and about['Size'] - below['Size'] < 250e6
+
+    def look(name):
+        return json.loads(subprocess.run([program, 'image', 'inspect', name], env=env, check=True, capture_output=True, text=True).stdout)[0]
+
+    about, more = look(image), look(image)['Size'] - look(base)['Size']
+    print('bytes more than the base:', more)
+    assert about['Config']['User'] == 'raygpu' and more < 250e6
     (tmp_path / 'cluster.yaml').write_text(text_of(ROOT / 'examples/minimal.yaml'))
-    said = subprocess.run([run, 'run', '--rm', '--network', 'none', '-v', f'{tmp_path}:/work:ro', image, 'sh', '-c',
+    tmp_path.chmod(0o755)  # its user is another one
+    said = subprocess.run([program, 'run', '--rm', '--network', 'none', '-v', f'{tmp_path}:/work:ro', image, 'sh', '-c',
                            'id -un && raygpu validate cluster.yaml && raygpu providers list && git --version && jq --version'],
-                          capture_output=True, text=True, check=False)
+                          env=env, capture_output=True, text=True, check=False)
     assert said.returncode == 0 and said.stdout.startswith('raygpu\n') and 'is valid' in said.stdout + said.stderr, said
 
 

@@ -98,6 +98,84 @@ def test_what_was_not_approved_is_not_applied(team):
     assert team.sim.counters()['mutating'] == before == 5
 
 
+@on('github')
+def test_what_is_approved_is_the_text_of_the_plan(team):
+    """Anyone who has a token of the same user can edit the comment, and leave its marker as it is."""
+    pull = team.pull({'b.yaml': spec('b', pools={'serve': 1}) + 'expires: 36h\n'})
+    team.plan(pull)
+    honest = team.comment(pull)
+    lies = ('**No changes.**', re.sub('to add', 'to leave', honest.split('\n', 1)[1]))
+    merge = None
+    for lie in lies:
+        marker, report = honest.split('\n', 1)
+        n = int(re.search('lines=([0-9]+)', marker).group(1))
+        lines = lie.split('\n')[:n] + [''] * (n - len(lie.split('\n')))
+        with team.service() as state:
+            state['comments'][pull][0]['body'] = '\n'.join([marker, *lines, *report.split('\n')[n:]])
+        team.approve(pull, 'alice')
+        merge = merge or team.merge(pull)
+        said = team.apply(merge, 9)
+        assert 'is not that of the plan' in said and re.search('^> .*to add', said, re.M), said
+        assert 'is not that of the plan' in team.comment(pull) and team.sim.counters()['mutating'] == 0
+    with team.service() as state:
+        state['comments'][pull][0]['body'] = honest.replace('\n', '\r\n')
+    team.approve(pull, 'alice')
+    team.apply(merge)
+    assert '**Applied**' in team.comment(pull) and len(team.sim.live_instances()) == 2
+
+
+@on('github')
+def test_a_comment_that_hides_its_plan_is_refused(team):
+    """Someone who edits the comment can neither put the plan into the marker's own HTML comment or a fold, nor say more below it."""
+    pull = team.pull({'b.yaml': spec('b', pools={'serve': 1})})
+    team.plan(pull)
+    honest = team.comment(pull)
+    marker, rest = honest.split('\n', 1)
+    n = int(re.search('lines=([0-9]+)', marker).group(1))
+    report, status = rest.split('\n')[:n], rest.split('\n')[n:]
+    merge = None
+    for lie, code, reason in [
+            ([marker.removesuffix(' -->'), *report, '-->', '**No changes.**', *status], 1, 'was edited: delete the comment'),
+            ([marker + ' <details><summary>No changes.</summary>', '', *report, '</details>', *status], 1, 'was edited: delete the comment'),
+            ([marker, *report, '', '**Correction: no changes.**', *status], 9, 'between the plan above and what is folded was edited'),
+            ([marker, report[0].replace(' ', '\r', 1), *report[1:], *status], 9, 'is not that of the plan')]:
+        with team.service() as state:
+            state['comments'][pull][0]['body'] = '\n'.join(lie)
+        team.approve(pull, 'alice')
+        merge = merge or team.merge(pull)
+        said = team.apply(merge, code)
+        assert reason in said and team.sim.counters()['mutating'] == 0, said
+    with team.service() as state:
+        state['comments'][pull][0]['body'] = honest
+    team.approve(pull, 'alice')
+    team.apply(merge)
+    assert '**Applied**' in team.comment(pull) and len(team.sim.live_instances()) == 2
+
+
+@on('github', 'gitlab')
+def test_what_loosens_a_limit_can_be_merged(team):
+    """The warning about it is the same before and after the merge, although other commits are compared."""
+    team.commit({'raygpu.yaml': 'budget: {hourly_usd: 100}\n'})
+    pull = team.pull({'b.yaml': spec('b', pools={'serve': 1}), 'raygpu.yaml': 'budget: {hourly_usd: 200}\nignore_tags: ["x:*"]\n'})
+    team.plan(pull)
+    shown = ' '.join(team.comment(pull).split())
+    assert re.search(r'looser than at \S*origin/main, which has no effect', shown) and 'has more entries' in shown, shown
+    team.approve(pull, 'alice')
+    team.apply(team.merge(pull))
+    assert '**Applied**' in team.comment(pull) and len(team.sim.live_instances()) == 7
+
+
+@on('gitlab')
+def test_limits_are_those_of_the_target_now(team):
+    """Not those of the commit where the branch begins, which its author chooses."""
+    pull = team.pull({'b.yaml': spec('b', pools={'serve': 9})})
+    team.origin.git('checkout', '-q', 'main')
+    team.commit({'raygpu.yaml': 'policy: {max_nodes: 5}\n'})
+    said = team.plan(pull, code=9)
+    assert 'policy.max-nodes' in said and 'refs/remotes/origin/main:clusters/raygpu.yaml:1:' in said, said
+    assert 'policy.max-nodes' in team.comment(pull)
+
+
 @on()
 def test_the_plan_was_shown_after_the_approval(team):
     """Planned again for the same commit in a changed world: nobody has approved the new plan."""

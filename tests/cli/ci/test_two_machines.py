@@ -75,6 +75,8 @@ class Comments(http.server.ThreadingHTTPServer):
 
     def __init__(self):
         self.bodies = ['first'] * 130  # the second page has ours
+        self.bodies[7] = '<!-- raygpu:plan:* -->\nof a stranger, who could change it later'
+        self.bodies[8] = '<!-- raygpu:plan:a -->\nof a stranger, who could change it later'
         self.asked = []
         super().__init__(('127.0.0.1', 0), Answer)
         threading.Thread(target=self.serve_forever, args=(0.02,), daemon=True).start()
@@ -93,11 +95,11 @@ class Answer(http.server.BaseHTTPRequestHandler):
             status = 401
         elif self.command == 'GET':
             page = int(self.path.rsplit('page=', 1)[1])
-            said = [{'id': at, 'body': body} for at, body in enumerate(server.bodies)][100 * (page - 1):100 * page]
-        elif self.command == 'POST':
-            server.bodies.append(json.loads(sent)['body'])
+            said = [self.comment(at) for at in range(len(server.bodies))][100 * (page - 1):100 * page]
         else:
-            server.bodies[int(self.path.rsplit('/', 1)[1])] = json.loads(sent)['body']
+            at = len(server.bodies) if self.command == 'POST' else int(self.path.rsplit('/', 1)[1])
+            server.bodies[at:at + 1] = [json.loads(sent)['body']]
+            said = self.comment(at)
         body = json.dumps(said).encode()
         self.send_response(status)
         self.send_header('Content-Length', str(len(body)))
@@ -105,6 +107,9 @@ class Answer(http.server.BaseHTTPRequestHandler):
         self.wfile.write(body)
 
     do_POST = do_PATCH = do_GET
+
+    def comment(self, at):
+        return {'id': at, 'body': self.server.bodies[at], 'user': {'login': 'github-actions[bot]' if at >= 130 else 'stranger'}}
 
 
 @pytest.fixture(name='cloud')
@@ -167,6 +172,7 @@ def test_planned_here_applied_there(team, store, cloud):
     team.commit(3, 'topic')
     github.run('pull_request')
     assert len(team.comments.bodies) == 131 and team.comments.asked[-1][0] == 'PATCH', 'one comment, kept up to date'
+    assert all('of a stranger' in body for body in team.comments.bodies[7:9])
     assert cloud.counters()['mutating'] == 0 and not store.written()
 
     team.git('checkout', '-q', 'main')

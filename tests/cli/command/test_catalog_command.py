@@ -63,7 +63,7 @@ def test_good_rows_are_silent(home):
 
 
 @pytest.mark.parametrize('text,code', [
-    ('catalog: {prices: {aws: [{instance_type: nope, region: us-east-1, hourly_usd: 1}]}}', 'catalog.unknown-type'),
+    ('catalog: {prices: {azure: [{instance_type: nope, region: eastus, hourly_usd: 1}]}}', 'catalog.unknown-type'),
     ('catalog: {prices: {azure: [{instance_type: Standard_D8s_v5, region: nowhere, hourly_usd: 1}]}}',
      'catalog.unknown-region'),
     ('budget: {hourly_usd: 5}', 'usage.bad-argument')])

@@ -179,6 +179,9 @@ def test_addresses_of_all_clusters_are_offered(tmp_path, monkeypatch):
     wanted = {'aws.instance.head', 'aws.instance.train[0]', 'aws.instance.serve[0]'}
     assert wanted <= completed('plan', 'a.yaml', '--replace', 'aws.')
     assert wanted <= completed('plan', '--replace', '=', 'aws.')
+    assert wanted <= completed('logs', 'aws.') and completed('plan', '--cluster', '') == {'a', 'b'}
     for shell, line in (('zsh', 'raygpu plan --replace=aws.'), ('fish', 'raygpu plan --replace aws.')):
         [offered] = OFFERS[shell](tmp_path, line)
         assert wanted <= {word.removeprefix('--replace=').replace('\\', '') for word in offered}, shell
+        node, cluster = OFFERS[shell](tmp_path, 'raygpu logs aws.', 'raygpu plan --cluster ')
+        assert wanted <= {word.replace('\\', '') for word in node} and cluster == {'a', 'b'}, shell

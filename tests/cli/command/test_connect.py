@@ -76,7 +76,7 @@ CLIENT = ('import json, os, urllib.request as u; '
 @pytest.fixture
 def home(home):
     os.mkdir(home.path('bin'))
-    for name in ('aws', 'ssh'):
+    for name in ('aws', 'ssh', 'session-manager-plugin'):
         home.write('bin/' + name, FORWARDER)
         os.chmod(home.path('bin/' + name), 0o755)
     home.env.update(PATH=home.path('bin') + ':' + home.env['PATH'], STAND_IN_LOG=home.path('calls'))
@@ -185,7 +185,7 @@ def test_ssh_to_an_open_port_of_the_head_alone(sim, home, dashboard):
     assert done.json()[0] == {'path': '/api/version', 'token': token}
     assert calls(home) == [[
         'ssh', '-N', '-o', 'ExitOnForwardFailure=yes', '-o', 'ServerAliveInterval=30', '-i', home.path('my key'),
-        '-L', f'127.0.0.1:{dash}:127.0.0.1:8265', '-L', f'127.0.0.1:{client}:127.0.0.1:10001', f'ec2-user@{address}']]
+        '-L', f'127.0.0.1:{dash}:127.0.0.1:8265', '-L', f'127.0.0.1:{client}:127.0.0.1:10001', '--', f'ec2-user@{address}']]
     assert f"-i '{home.path('my key')}'" in home.run('connect', '-i', home.path('my key'), '--print').out
     groups = {g['groupId']: g for g in sim.world('us-east-1')['security_groups']}
     for node in sim.live_instances():
@@ -201,17 +201,58 @@ def test_ssh_to_an_open_port_of_the_head_alone(sim, home, dashboard):
     assert 'ubuntu@' in said.out
 
 
+def test_recorded_settings_are_no_options(sim, home, dashboard):
+    """Who can write to the state cannot choose options of the programs that connect runs."""
+    sim.knobs(key_pairs=['mine'])
+    apply(home, 'key_name: mine, instance_profile: ray')
+    for setting, value, code, told in (('ssh_user', '-oProxyCommand=touch pwned', 4, 'provider.bad-config'),
+                                       ('profile', '--debug', 1, 'its profile begins with "-"')):
+        before = home.run('state', 'pull').out
+        home.edit_state(f"UPDATE clusters SET config = json_set(config, '$.{setting}', '{value}')")
+        assert home.run('state', 'pull').out != before
+        for way in ('ssh', 'session-manager') if code == 4 else ('session-manager',):
+            refused = home.run('connect', '--via', way, '--', 'true', code=code)
+            assert told in ' '.join(refused.err.split()), refused
+        home.edit_state(f"UPDATE clusters SET config = json_remove(config, '$.{setting}')")
+    assert not os.path.exists(home.path('calls')) and not os.path.exists(home.path('pwned'))
+
+
 def test_what_goes_wrong_is_said(sim, home, dashboard):
     apply(home, 'instance_profile: ray')
     _, client, options = ports()
     said = home.run('connect', *options, code=1, env={'STAND_IN_FAILS': 'TargetNotConnected: i-1 is not connected'})
-    assert 'TargetNotConnected' in said.err and 'session-manager was not made' in ' '.join(said.err.split())
+    assert 'TargetNotConnected' in said.err and 'cannot connect through session-manager' in ' '.join(said.err.split())
     with socket.create_server(('127.0.0.1', client)):
         assert '--client-port' in home.run('connect', *options, code=1).err
     assert 'it has: session-manager, ssh' in home.run('connect', '--via', 'telnet', code=1).err
     os.unlink(home.path('bin/aws'))
     said = home.run('connect', *options, code=1, env={'PATH': home.path('bin')})
-    assert '`aws` cannot be started' in ' '.join(said.err.split())
+    assert '`aws`, which the connection needs, is not installed' in ' '.join(said.err.split())
+    home.write('bin/aws', FORWARDER)
+    os.chmod(home.path('bin/aws'), 0o755)
+    os.unlink(home.path('bin/session-manager-plugin'))
+    said = home.run('connect', *options, code=1, env={'PATH': home.path('bin')})
+    assert '`session-manager-plugin`, which the connection needs' in ' '.join(said.err.split())
+    checks = home.run('doctor', 'cluster.yaml', '--json', code=None, env={'PATH': home.path('bin')}).json()['checks']
+    assert [c['summary'] for c in checks if c['area'] == 'connect'] == \
+        ['`session-manager-plugin`, which `raygpu connect` needs, is not installed']
+
+
+def test_it_is_offered_only_where_it_can_work(sim, home):
+    sim.knobs(key_pairs=['mine'])
+    ways = 'provider.instance_profile (session-manager); or'
+    end = apply(home, 'egress_check: true').out
+    assert max(map(len, end[end.index('\nHead: '):].splitlines())) <= 80
+    end = ' '.join(end.split())
+    assert 'raygpu connect cluster.yaml' not in end and f'For `raygpu connect`, set {ways} provider.key_name and provider.ssh_from or' in end
+    said = ' '.join(home.run('connect', code=1).err.split())
+    assert f'its spec does not set {ways} provider.key_name' in said and 'connect.no-way' in said
+    assert not os.path.exists(home.path('calls'))
+    checks = home.run('doctor', 'cluster.yaml', '--json', code=None).json()['checks']
+    assert any(c['area'] == 'connect' and c['summary'].startswith(f'not set up: that needs {ways}') for c in checks), checks
+    apply(home, 'key_name: mine')
+    said = ' '.join(home.run('connect', '--via', 'ssh', code=1).err.split())
+    assert 'its spec does not set provider.ssh_from or provider.security_groups (ssh)' in said
 
 
 def test_ended_by_a_signal_it_leaves_nothing_behind(sim, home, dashboard):

@@ -2,10 +2,12 @@
 with the codes of errors and warnings). RAYGPU_UPDATE_GOLDEN=1 rewrites the latter; review the difference."""
 import json
 import os
+import pathlib
 import random
 
 import pytest
 import yaml
+from go_modules import folder_of
 from program import ROOT, Home
 
 FOLDER = ROOT / 'tests/golden/convert'
@@ -34,6 +36,12 @@ def escaped(key):
     return str(key).replace('~', '~0').replace('/', '~1')
 
 
+def cluster_of(text):
+    """The document that is the cluster, of a file that may have several."""
+    documents = [one for one in yaml.load_all(text, Loader=Words) if isinstance(one, dict)]
+    return next((one for one in documents if str(one.get('kind', 'Ray')).startswith('Ray')), documents[0])
+
+
 def members(value, pointer=''):
     """(pointer, value) of everything that has no members."""
     items = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
@@ -46,7 +54,7 @@ def members(value, pointer=''):
 def forgotten(text, document):
     """What the file has and `keys` does not, by itself or as a part of something; or only by its last resort."""
     known = {key['pointer'] for key in document['keys'] if key.get('reason') != 'it was not read'}
-    for pointer, _ in members(yaml.load(text, Loader=Words)):
+    for pointer, _ in members(cluster_of(text)):
         steps = pointer.split('/')
         if not any('/'.join(steps[:i]) in known for i in range(2, len(steps) + 1)):
             yield pointer
@@ -69,12 +77,14 @@ def test_golden(desk, name):
     if os.environ.get('RAYGPU_UPDATE_GOLDEN'):
         golden.write_text(seen, encoding='utf-8')
     assert seen == golden.read_text(encoding='utf-8')
-    assert document['valid'] == (code == 0)
+    assert (document['valid'] and document['same']) == (code == 0)
+    assert document['same'] == all(key['outcome'] != 'lost' for key in document['keys'])
+    assert document['same'] == ('# This is not the same cluster. It lacks:' not in document['spec'])
     assert not list(forgotten(text_of(name), document))
     # the result is what it says: valid, or not for the reason that it states
     desk.write('spec.yaml', document['spec'])
-    assert desk.run('validate', 'spec.yaml', code=None).code == code
-    if code:
+    assert desk.run('validate', 'spec.yaml', code=None).code == (0 if document['valid'] else 4)
+    if not document['valid']:
         assert '`raygpu validate` refuses this spec until it is changed:' in document['spec']
 
 
@@ -111,7 +121,7 @@ def test_every_key_of_rays_schema_is_used_and_known(desk):
     assert len(expected) >= 88
     used = set()
     for name in FILES:
-        used.update(used_keys(yaml.load(text_of(name), Loader=Words)))
+        used.update(used_keys(cluster_of(text_of(name))))
     assert not expected - used
     # and none of them is unknown, whatever the cloud is
     for cloud in ('aws', 'gcp', 'azure', 'local'):
@@ -180,7 +190,7 @@ def test_nothing_is_forgotten_in_odd_files(desk, part):
     for seed in range(part, 1500 if long else 45, 3):
         chance = random.Random(seed)
         name = FILES[seed % len(FILES)]
-        before = yaml.load(text_of(name), Loader=Words)
+        before = cluster_of(text_of(name))
         text = json.dumps(spoil(before, chance, 0.05))
         desk.write('input.yaml', text)
         result = desk.run('convert', 'input.yaml', '--json', code=None)
@@ -210,7 +220,7 @@ def test_files_that_are_not_ray_clusters(desk):
     assert 'describes no cluster' in refused(desk, 'apiVersion: ray.io/v1\nkind: RayJob\nmetadata: {name: x}\nspec: {entrypoint: a}\n')
     assert 'already a spec' in refused(desk, (ROOT / 'examples/minimal.yaml').read_text(encoding='utf-8'))
     assert '[yaml.empty]' in refused(desk, '')
-    assert '[yaml.several-documents]' in refused(desk, text_of('kube-minimal') + '---\n' + text_of('kube-minimal'))
+    assert '[convert.several-clusters]' in refused(desk, text_of('kube-minimal') + '---\n' + text_of('kube-minimal'))
     assert '[file.unreadable]' in desk.run('convert', 'nothing.yaml', code=4).err
     assert '[usage.missing-argument]' in desk.run('convert', code=4).err
 
@@ -279,13 +289,81 @@ def test_out_and_standard_input(desk):
     assert piped.out == plain.out and 'on <stdin>:' in piped.err
 
 
+def test_what_is_lost_is_an_error_unless_it_is_accepted(desk):
+    desk.write('input.yaml', text_of('kube-tpu'))
+    strict = desk.run('convert', 'input.yaml', '--out', 'strict.yaml', code=4)
+    assert strict.err.count('[convert.lost]') == 2 and 'Error: ' in strict.err and '--partial' in strict.err
+    assert 'It is not the same cluster: its first lines say what it lacks.' in strict.out
+    partial = desk.run('convert', 'input.yaml', '--out', 'partial.yaml', '--partial')
+    assert partial.err.count('[convert.lost]') == 2 and 'Error: ' not in partial.err
+    assert desk.read('strict.yaml') == desk.read('partial.yaml')
+    assert desk.read('partial.yaml').splitlines()[1] == '# This is not the same cluster. It lacks:'
+
+
+def test_other_documents_are_skipped_and_named(desk):
+    code, document = convert(desk, text_of('kube-beside'))
+    skipped = [d for d in document['diagnostics'] if d['code'] == 'convert.skipped']
+    assert code == 0 and [(d['summary'], d['range']['start']['line']) for d in skipped] == \
+        [('ConfigMap redis-config is skipped', 2), ('Service redis is skipped', 35)]
+    # lines are those of the whole file, also in the spec; what is wrong in a document that is not read does not matter
+    assert 'cluster: beside # line 13: name' in document['spec']
+    # the first document is the reason if none is a cluster
+    assert 'of another kind' in refused(desk, text_of('kube-beside').split('---\n')[3])
+    assert '[yaml.empty]' in refused(desk, '---\n---\n')
+    assert '[yaml.syntax]' in refused(desk, text_of('kube-beside') + '---\na: [\n')
+    assert '[yaml.unknown-anchor]' in refused(desk, 'a: &x 1\n---\n' + text_of('aws-minimal') + 'metadata: {b: *x}\n')
+    many = ''.join(f'---\na{i}: 1\n' for i in range(500))
+    code, document = convert(desk, text_of('kube-minimal') + many)
+    assert code == 0 and len(document['diagnostics']) < 200
+
+
+def test_secrets_are_pointed_out_and_not_shown(desk):
+    text = ('cluster_name: x\nprovider: {type: aws, region: us-east-1}\n'
+            'docker:\n  image: rayproject/ray:2.52.0-py311-gpu\n  container_name: ray\n  run_options: [OPTIONS]\nsetup_commands: [COMMANDS]\n')
+    secrets = ['"-e HF_TOKEN=hunter4"', '"--env=WANDB_API_KEY=hunter4"', '"-e", "DB_PASSWORD=hunter4"']
+    commands = ['"export AWS_SECRET_ACCESS_KEY=hunter4"', '"wandb login --api-key hunter4"', '"git clone https://bob:hunter4@example.com/x"',
+                '"curl -H \'Authorization: Bearer hunter4\' https://example.com"']
+    for part, texts in (('OPTIONS', secrets), ('COMMANDS', commands)):
+        for secret in texts:
+            desk.write('input.yaml', text.replace(part, secret).replace('OPTIONS', '').replace('COMMANDS', ''))
+            result = desk.run('convert', 'input.yaml', '--out', 'spec.yaml')
+            assert result.err.count('[convert.secret]') == 1 and 'hunter4' not in result.err, secret
+            os.remove(desk.path('spec.yaml'))
+    for fine in ('"-e HF_TOKEN_PATH=/run/secrets/hf"', '"-e TOKENIZERS_PARALLELISM=false"', '"-e", "MONKEY=1"', '"--env=RAY_X=hunter4"'):
+        desk.write('input.yaml', text.replace('OPTIONS', fine).replace('COMMANDS', '"export HF_TOKEN=$(cat /run/hf)", "pip install secretstorage==1.0"'))
+        assert '[convert.secret]' not in desk.run('convert', 'input.yaml').err, fine
+
+
+def test_kuberays_own_samples(desk):
+    """Each is converted, or the reason is stated; every key of each is known and named."""
+    folder = pathlib.Path(folder_of('github.com/ray-project/kuberay/ray-operator', 'v1.5.0')) / 'config/samples'
+    codes = {}
+    for path in sorted(folder.glob('*.yaml')):
+        text = path.read_text(encoding='utf-8')
+        code, document = convert(desk, text)
+        codes[path.name] = code
+        errors = {d['code'] for d in document['diagnostics'] if d['severity'] == 'error'}
+        if 'keys' not in document:
+            assert errors == {'convert.not-a-cluster'}, path.name
+            continue
+        assert not [key['key'] for key in document['keys'] if key['outcome'] == 'unknown'], path.name
+        assert not list(forgotten(text, document)), path.name
+        # not valid only where KubeRay's file does not say which GPU
+        assert errors <= {'convert.lost', 'spec.one-of'}, (path.name, errors)
+        assert code == (4 if errors else 0)
+        services = [key for key in document['keys'] if key['key'] == 'spec.serveConfigV2']
+        assert all(key['outcome'] == 'lost' for key in services)
+    assert len(codes) > 60 and codes['ray-cluster.sample.yaml'] == 0
+    assert all(code == 4 for name, code in codes.items() if 'tpu' in name or 'ray-service' in name or 'tls' in name)
+
+
 @pytest.mark.parametrize('name', ['kube-cluster', 'kube-elastic', 'kube-job'])
 def test_there_and_back(desk, name):
     """A manifest, as a spec, and as the manifest that raygpu makes of it: the same groups, GPUs, sizes and tolerations."""
     before = yaml.safe_load(text_of(name))
     before = before['spec'].get('rayClusterSpec', before['spec'])
     desk.write('input.yaml', text_of(name))
-    desk.run('convert', 'input.yaml', '--out', 'cluster.yaml')
+    desk.run('convert', 'input.yaml', '--out', 'cluster.yaml', '--partial')
     after = next(one for one in yaml.safe_load_all(desk.run('export', 'kuberay', 'cluster.yaml').out) if one['kind'] == 'RayCluster')['spec']
     assert after['rayVersion'] == before['rayVersion']
     assert bool(after.get('enableInTreeAutoscaling')) == bool(before.get('enableInTreeAutoscaling'))

@@ -10,6 +10,7 @@ import re
 import subprocess
 import tarfile
 import urllib.parse
+import zipfile
 
 import pytest
 from program import Home, binary, spec
@@ -103,11 +104,30 @@ def test_it_asks_and_overwrites_nothing(home):
     document = home.run('debug-bundle', '--auto-approve', '--json', '--out', 'again.tar.gz').json()
     validator('bundle.schema.json').validate(document)
     assert [one['name'] for one in document['files']] == list(unpack(home, 'again.tar.gz')) and document['not_included'] == []
+    assert unpack(home, 'again.tar.gz') == unpack(home)
     with open(home.path('again.tar.gz'), 'rb') as f:
         assert f.read() == first
     home.run('debug-bundle', '--auto-approve', '--out', 'small.tar.zst')
     with open(home.path('small.tar.zst'), 'rb') as f:
         assert f.read(4) == b'\x28\xb5\x2f\xfd'
+    home.run('debug-bundle', '--auto-approve', '--out', 'small.zip')
+    with zipfile.ZipFile(home.path('small.zip')) as archive:
+        assert archive.testzip() is None and archive.namelist() == list(unpack(home))
+        assert archive.read('spec/cluster.yaml').decode() == home.read('cluster.yaml')
+
+
+def test_it_names_what_it_cannot_know_to_be_secret(home):
+    planted = {'env': 'in-env-1', 'setup_commands': 'in-setup-2', 'initialization_commands': 'in-init-3', 'options': 'in_mount_4'}
+    home.write('cluster.yaml', 'extends: base.yaml\ncluster: research\n'
+               'head: {env: {PGPASS: in-env-1}}\nsetup_commands: [login in-setup-2]\ninitialization_commands: [login in-init-3]\n'
+               'mounts: [{type: nfs, source: "nfs.example.org:/x", path: /mnt/x, options: "rw,password=in_mount_4"}]\n')
+    said = home.run('debug-bundle', '--auto-approve')
+    files = unpack(home)
+    for name, text in planted.items():
+        assert 'plan.json' in files, said
+        assert text in files['spec/cluster.yaml'] and any(text in part for part in inner(files['plan.json'])), name
+        assert f'`{name}`' in said.out.split('\n\n', 1)[1], 'the file must be checked for it'
+    assert all(name in said.out.split('Secrets that', 1)[1] for name in ('spec/', 'plan.json', 'saved-plan.json', 'state.json', 'log.json'))
 
 
 def plant(home, secrets):

@@ -214,6 +214,12 @@ def no_quota(stack, home, sim):  # noqa: F811
     sim.knobs(quotas={'L-DB2E81BA': 0})
 
 
+def no_ssh(stack, home, sim):  # noqa: F811
+    sim.knobs(key_pairs=['mine'])
+    edited(('region: us-east-1', 'region: us-east-1, key_name: mine, ssh_from: [203.0.113.7/32], ssh_user: ubuntu'))(stack, home, sim)
+    return {'PATH': home.folder}
+
+
 FAULTS = {
     'credentials missing': (no_credentials, 7, 'error', 'credentials', 'provider.denied'),
     'credentials expired': (denied('GetCallerIdentity', 'ExpiredToken'), 7, 'error', 'credentials', 'provider.denied'),
@@ -239,6 +245,7 @@ FAULTS = {
     'Python without Ray': (edited(('3.11', '3.8'), ('py311', 'py38')), 4, 'error', 'versions', 'compat.ray-python'),
     'Ray never released': (edited(('2.52.0', '2.52.77')), 4, 'error', 'versions', 'compat.no-such-ray'),
     'spec invalid': (edited(('pools:', 'pool:')), 4, 'error', 'spec', 'spec.unknown-key'),
+    'program of connect missing': (no_ssh, 0, 'warning', 'connect', 'doctor.connect'),
     'not a git repository': (no_repository, 0, 'warning', 'git', 'git.no-repository'),
 }
 
@@ -300,3 +307,9 @@ def test_credentials_of_a_profile_are_named_by_section_and_file(home):
     del home.env['AWS_ACCESS_KEY_ID'], home.env['AWS_SECRET_ACCESS_KEY']
     said = home.run('doctor', env={'AWS_PROFILE': 'ci', 'AWS_SHARED_CREDENTIALS_FILE': path})
     assert f'of aws: from section [ci] of {path}' in ' '.join(said.out.split()), said
+
+
+def test_a_spec_that_is_not_there_is_one_error(tmp_path):
+    home = Home(tmp_path)
+    said = home.run('doctor', 'nosuch.yaml', code=4)
+    assert said.out.count('error ') == 1 and 'nosuch.yaml cannot be read' in said.out and '1 error.' in said.out, said

@@ -41,7 +41,7 @@ def test_help_of_an_unknown_word_names_the_nearest():
 def test_the_exit_codes_of_all_commands_stand_in_one_place():
     assert run('-h').count(COMMON) == 1
     own = {command for command in commands() if OWN in run(command, '-h')}
-    assert own == {'apply', 'destroy', 'drift', 'import', 'plan', 'reap'}
+    assert own == {'apply', 'destroy', 'drift', 'import', 'plan', 'reap', 'status'}
     assert not any(COMMON in run(command, '-h') for command in commands())
     assert run('drift', '-h').endswith(OWN + '  2  there is drift\n')
     assert run('state', 'orphans', '-h').endswith(OWN + '  2  there are orphans\n')
@@ -55,6 +55,20 @@ def test_a_subcommand_has_a_line_and_help_of_its_own():
     assert 'KIND.NAME[INDEX]' in mv and 'KIND.NAME[INDEX]' not in whole
     assert '--dry-run                only show' in mv and '--redact' not in mv
     assert subcommands('providers') == ['list', 'check']
+
+
+def test_the_text_of_an_option_is_whole():
+    for word in subcommands('state'):
+        page = run('state', word, '-h')
+        assert page.count('(') == page.count(')'), page
+    assert '--cluster NAME           cluster of the state (default: the only one)' in run('state', 'list', '-h')
+
+
+@pytest.mark.parametrize('word, hint', [('up', 'raygpu apply'), ('down', 'raygpu destroy'), ('ssh', 'raygpu connect'),
+                                        ('fmt', 'raygpu validate'), ('taint', 'raygpu plan --replace'), ('refresh', 'raygpu drift')])
+def test_a_word_of_another_tool_names_the_command(word, hint):
+    said = run(word, code=4)
+    assert f'unknown command "{word}"' in said and f'`{hint}' in said and 'did you mean' not in said
 
 
 @pytest.mark.parametrize('line, words', [

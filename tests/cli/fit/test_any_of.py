@@ -97,15 +97,15 @@ def test_the_reason_names_what_decided(sim, home):
     home.write('cluster.yaml', (ROOT / 'examples/any-of.yaml').read_text())
     said = unwrapped(home.run('fit', 'cluster.yaml').err)
     assert ('aws us-west-2 would be chosen, best balance of price and carbon of the 2 of 3 candidates with the '
-            'accelerators listed first, at $57.38 per hour') in said
+            'preferred accelerators, at $57.38 per hour') in said
     assert 'aws eu-west-1: $50.21 per hour, but its accelerators are listed later' in said
     home.write('cluster.yaml', home.read('cluster.yaml').replace('    - {name: aws, region: us-east-1}\n', ''))
-    assert 'the only one of 2 candidates with the accelerators listed first' in unwrapped(
+    assert 'the only one of 2 candidates with the preferred accelerators' in unwrapped(
         home.run('fit', 'cluster.yaml').err)
 
 
 def test_a_place_within_the_budget_is_chosen(sim, home):
-    """The one with the accelerators listed first costs more than the budget allows; then both do."""
+    """The one with the preferred accelerators costs more than the budget allows; then both do."""
     example = (ROOT / 'examples/any-of.yaml').read_text().replace('    - {name: aws, region: us-east-1}\n', '')
     assert 'budget' not in example
     home.write('cluster.yaml', example + 'budget: {hourly_usd: 55}\n')

@@ -153,6 +153,8 @@ def test_a_budget_holds_in_every_region_with_prices(home):
     home.write('cluster.yaml', text + 'budget: {hourly_usd: 1.39}\n')
     own = home.run('plan', '--format', 'json').json()['raygpu']
     assert own['cost']['after'] == {'microusd_hour': 384000 + 1006000, 'microusd_month': 1390000 * 730, 'unpriced': 0}
+    said = home.run('plan').err
+    assert '[budget.old-prices]' in said and 'prices of 2022-05-22, which are older than a year' in ' '.join(said.split()) and ':8:' in said, said
     home.write('cluster.yaml', text + 'budget: {hourly_usd: 1.389}\n')
     assert '[budget.exceeded]' in home.run('plan', code=9).err
     for region in ('eu-west-1', 'eu-central-1', 'ap-northeast-1', 'ap-southeast-2', 'sa-east-1', 'us-east-2'):

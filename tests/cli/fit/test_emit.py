@@ -13,11 +13,13 @@ import types
 
 import pytest
 
+import placing
+import ray_rules
 from program import ROOT, Home
 
 GOLDEN = ROOT / 'tests/golden/fit'
 SHARING = ROOT / 'examples/gpu-sharing.yaml'
-VERSIONS = ['2.9.3', '2.10.0', '2.46.0', '2.49.2', '2.50.1', '2.51.1', '2.52.0', '2.53.0', '2.54.0', '2.55.1', '2.58.0']
+VERSIONS = ['2.10.0', '2.46.0', '2.49.2', '2.50.1', '2.51.1', '2.52.0', '2.53.0', '2.54.0', '2.55.1', '2.58.0']
 
 SPEC = '''cluster: c
 provider: {name: aws, region: us-east-1}
@@ -253,46 +255,34 @@ def random_spec(rng):
     return pools, workloads
 
 
-def names(selector):
-    text = selector['ray.io/node-group']
-    return text[3:-1].split(',') if text.startswith('in(') else [text]
-
-
 def can_place(bundles, strategy, nodes):
-    """bundles: [(GPUs, pools)]; nodes: [(pool, GPUs)], all free. First the bundles with the fewest pools."""
-    bundles = sorted(bundles, key=lambda b: (len(b[1]), -b[0]))
-    if strategy == 'STRICT_PACK':
-        return any(all(pool in b[1] for b in bundles) and sum(b[0] for b in bundles) <= gpus + 1e-6 for pool, gpus in nodes)
-    free = [list(node) for node in nodes]
-    for gpus, pools in bundles:
-        fits = [node for node in free if node[0] in pools and node[1] >= gpus - 1e-6]
-        if not fits:
-            return False
-        node = min(fits, key=lambda one: one[1])
-        node[1] -= gpus
-        if strategy == 'STRICT_SPREAD':
-            free.remove(node)
-    return True
+    """As Ray places it on the empty cluster, greedily. bundles: [(resources, label selector)]."""
+    bundles = [(ray_rules.amounts_of(resources), selector) for resources, selector in bundles]
+    machines, rng = [ray_rules.Machine(node) for node in nodes], random.Random(1)
+    if strategy is None:
+        return ray_rules.place_task(machines, bundles[0], rng)
+    return ray_rules.place_group(machines, bundles, strategy, rng)
 
 
 @pytest.mark.parametrize('seed', range(400 if os.environ.get('RAYGPU_LONG') else 12))
 def test_what_fits_alone_can_be_placed_as_emitted(home, seed):
-    """On the empty cluster, as Ray places groups; CPUs and memory are plenty."""
+    """Each by itself."""
     pools, workloads = random_spec(random.Random(seed))
     train, _ = emit(home, 'train', pools=pools, workloads=workloads, code=None)
     serve, _ = emit(home, 'serve', pools=pools, workloads=workloads, code=None)
     report = json.loads(home.run('fit', 'c.yaml', '--json', code=None).out)
-    nodes = [(p['pool'], p['gpus_per_node']) for p in report['pools'] for _ in range(p['nodes']) if p['gpus_per_node']]
+    nodes = placing.make_nodes({p['pool']: {'instance_type': p['instance_type'], 'nodes': p['nodes'],
+                                            'share': {'mig': p['slice']}} for p in report['pools']})
     checked = 0
     for said in report['workloads']:
         if said['at_once'] == 0 or not said['together']:
             continue
         for entry in train['WORKLOADS'][said['workload']]:
             given = entry['arguments']
-            each, selector = given['resources_per_worker']['GPU'], given['label_selector']
+            each, selector = given['resources_per_worker'], given['label_selector']
             count = given['num_workers']
             selectors = selector if isinstance(selector, list) else [selector] * count
-            assert can_place([(each, names(one)) for one in selectors], given['placement_strategy'], nodes), (said, entry)
+            assert can_place([(each, one) for one in selectors], given['placement_strategy'], nodes), (said, entry)
             checked += 1
         for entry in serve['WORKLOADS'][said['workload']]:
             given = entry['arguments']
@@ -300,9 +290,9 @@ def test_what_fits_alone_can_be_placed_as_emitted(home, seed):
             bundles = given.get('placement_group_bundles')
             if bundles is None:
                 options = given['ray_actor_options']
-                group = [(options['num_gpus'], names(options['label_selector']))]
+                group = [({'CPU': options['num_cpus'], 'GPU': options['num_gpus']}, options['label_selector'])]
             else:
-                group = [(b['GPU'], names(s)) for b, s in zip(bundles, given['placement_group_bundle_label_selector'])]
+                group = list(zip(bundles, given['placement_group_bundle_label_selector']))
             assert can_place(group, given.get('placement_group_strategy'), nodes), (said, entry)
             checked += 1
     assert checked > 0 or not any(w['together'] for w in report['workloads'])

@@ -248,6 +248,37 @@ def test_selectors_that_hold(home, workload):
     assert codes(result) == [] and w['w']['verdict'] == 'fits'
 
 
+@pytest.mark.parametrize('provider, head, setting, cpus, why', [
+    ('aws, region: us-east-1', 'm5.2xlarge', '{threads_per_core: 1}', 2, 'needs 3 CPUs on one node; g4dn.xlarge has 2'),
+    ('gcp, region: us-central1', 'n2-standard-8', '{threads_per_core: 1}', 2, 'needs 3 CPUs on one node; n1-standard-4+nvidia-tesla-t4:1 has 2'),
+    ('kubernetes', 'cpu', '{cpu: 1}', 1, 'needs 2 CPUs on one node; T4:1 has 1'),
+    ('kubernetes', 'cpu', '{cpu: "1500m"}', 2, 'needs 3 CPUs on one node; T4:1 has 2'),
+    ('kubernetes', 'cpu', '{cpu: "16"}', 16, 'needs 17 CPUs on one node; T4:1 has 16'),
+])
+def test_a_setting_of_the_pool_changes_the_cpus(home, provider, head, setting, cpus, why):
+    pool = f'{{accelerators: "T4:1", nodes: 1, provider: {setting}'
+
+    def verdict(more, wish):
+        write(home, {'p': pool + more + '}'}, {'w': f'{{gpus: 1, cpus: {wish}}}'})
+        home.write('c.yaml', home.read('c.yaml').replace('aws, region: us-east-1', provider).replace('m5.2xlarge', head))
+        return home.run('fit', 'c.yaml', '--json', code=None).json()['workloads'][0]
+    assert verdict('', cpus)['verdict'] == 'fits'
+    never = verdict('', cpus + 1)
+    assert never['verdict'] == 'never'
+    assert {p['pool']: p['why'] for p in never['pools']}['p'] == why
+    assert verdict(f', num_cpus: {cpus + 1}', cpus + 1)['verdict'] == 'fits'
+
+
+def test_a_pool_without_cpus_runs_no_task_that_requires_one(home):
+    pools = {'p': '{instance_type: m5.2xlarge, nodes: 1, num_cpus: 0}', 'q': '{instance_type: m5.2xlarge, nodes: 1, num_cpus: 3}'}
+    result, w = fit(home, pools, {'w': '{gpus: 0, pool: p}', 'y': '{gpus: 0, replicas: 3, pool: q}'}, code=4)
+    assert codes(result) == ['fit.never']
+    assert {name: one['verdict'] for name, one in w.items()} == {'w': 'never', 'y': 'fits'}
+    assert {p['pool']: p['why'] for p in w['w']['pools']}['p'] == 'needs 1 CPUs on one node; m5.2xlarge has num_cpus: 0'
+    write(home, pools, {'y': '{gpus: 0, replicas: 4, pool: q}'})
+    assert home.run('fit', 'c.yaml', '--json').json()['workloads'][0]['at_once'] == 3
+
+
 # --- fractions, slices, turns ---------------------------------------------------------------
 
 def test_a_part_takes_its_share_of_the_memory(home):
@@ -318,6 +349,51 @@ def test_two_gangs_that_each_hold_half_are_refused(home):
     assert codes(result) == [] and result['all_fit']
 
 
+def test_a_deadlock_names_all_its_gangs(home):
+    gang = '{gpus: 8, nodes: 2, replicas: 2, gang: true}'
+    result, _ = fit(home, {'train': '{accelerators: "A100:8", nodes: 6}'}, {'a': gang, 'b': gang, 'c': gang}, code=4)
+    diag, = [d for d in result['diagnostics'] if d['code'] == 'fit.deadlock']
+    assert diag['summary'] == 'gangs a, b and c fit alone, but not together'
+    assert 'c can hold 1 of its 2 replicas' in diag['detail']
+
+
+@pytest.mark.parametrize('strategy, alone', [('PACK', 6), ('STRICT_PACK', 2), ('STRICT_SPREAD', 3)])
+def test_a_gang_alone_is_counted_beyond_its_replicas(home, strategy, alone):
+    _, w = fit(home, {'p': '{instance_type: g4dn.xlarge, nodes: 3}'}, {'w': f'{{gpus: 0.5, gang: true, strategy: {strategy}}}'})
+    assert w['w']['at_once'] == alone
+
+
+@pytest.mark.parametrize('accelerators, code, said', [
+    ('A1000', 'catalog.unknown-accelerator', 'did you mean `A100`?'),
+    ('[A100, MI300X]', 'catalog.unsupported-accelerator', 'use NVIDIA GPUs'),
+    ('TPU-v4', 'catalog.unsupported-accelerator', 'use NVIDIA GPUs')])
+def test_the_accelerators_of_a_workload_are_known(home, accelerators, code, said):
+    write(home, {'a': '{accelerators: "A100:8", nodes: 1}'}, {'w': f'{{gpus: 1, accelerators: {accelerators}}}'})
+    for command in 'fit', 'validate':
+        diag, = home.run(command, 'c.yaml', '--json', code=4).json()['diagnostics']
+        assert diag['code'] == code and said in diag['hint'] and diag['range']['start']['line'] == 8
+
+
+def test_a_longer_name_of_the_gpu_is_pointed_out(home):
+    result, w = fit(home, {'a': '{instance_type: p4de.24xlarge, nodes: 1}'}, {'w': '{gpus: 8, accelerators: A100}'}, code=4)
+    assert said(result)['hint'] == 'write `accelerators: [A100, A100-80GB]` to run it on pool a'
+    _, w = fit(home, {'a': '{instance_type: p4de.24xlarge, nodes: 1}'}, {'w': '{gpus: 8, accelerators: [A100, A100-80GB]}'})
+    assert w['w']['verdict'] == 'fits'
+
+
+@pytest.mark.parametrize('gpus, instead', [(16, ['nodes: 2, gpus: 8', 'bundles: [{gpus: 1, count: 16}]']),
+                                           (12, ['bundles: [{gpus: 1, count: 12}]'])])
+def test_more_gpus_than_a_node_has_need_a_group(home, gpus, instead):
+    pools = {'a': '{accelerators: "A100:8", nodes: 2}'}
+    result, _ = fit(home, pools, {'w': f'{{gpus: {gpus}}}'}, code=4)
+    hint = said(result)['hint']
+    assert hint.startswith('one task uses GPUs of one node') and ('nodes: 2' in hint) == (gpus == 16)
+    for text in instead:
+        assert text.split(', ')[0] in hint
+        _, w = fit(home, pools, {'w': f'{{{text}}}'})
+        assert w['w']['verdict'] == 'fits'
+
+
 def test_gangs_of_one_group_each_wait_for_one_another(home):
     """Ray reserves a group as a whole, so two of them, or three, never block each other."""
     gang = '{gpus: 8, nodes: 4, gang: true}'
@@ -372,17 +448,64 @@ def test_strategies(home, strategy, code):
         assert bundles_of(w['w'])[1]['strategy'] == strategy
 
 
+T4_ONLY = {'accelerator_type:T4': 0.001}
+
+
 def test_unequal_bundles(home):
     pools = {'a': '{instance_type: g4dn.12xlarge, nodes: 1}', 'b': '{instance_type: g4dn.xlarge, nodes: 4}'}
     group = '{bundles: [{gpus: 0, cpus: 8}, {gpus: 1, count: 4}], strategy: %s}'
     _, w = fit(home, pools, {'w': group % 'STRICT_PACK'})
     groups, group_json = bundles_of(w['w'])
     assert groups == 1 and [(b['count'], b['resources'], b['pools']) for b in group_json['bundles']] == [
-        (1, {'CPU': 8}, ['a']), (4, {'CPU': 1, 'GPU': 1}, ['a'])]
+        (1, {'CPU': 8, **T4_ONLY}, ['a']), (4, {'CPU': 1, 'GPU': 1, **T4_ONLY}, ['a'])]
     _, w = fit(home, pools, {'w': group % 'STRICT_SPREAD'})
     assert w['w']['verdict'] == 'fits'
     result, _ = fit(home, {'b': pools['b']}, {'w': group % 'STRICT_PACK'}, code=4)
     assert codes(result) == ['fit.gang-too-large']
+    assert said(result)['summary'] == 'workload w: its 5 bundles do not fit at once on GPUs of one model'
+
+
+def test_ray_before_2_54_ignores_selectors_of_groups_on_one_node(home):
+    """Tried with five releases: src/catalog/data/ray_options.csv. What holds a group on its GPUs there is their resource."""
+    pools = {'a': '{instance_type: g5.12xlarge, nodes: 1}', 'b': '{instance_type: g4dn.12xlarge, nodes: 1}'}
+    group = '{bundles: [{gpus: 1, count: 2}], strategy: STRICT_PACK, pool: b}'
+    result, w = fit(home, pools, {'w': group}, ray='2.53.0')
+    bundle, = bundles_of(w['w'])[1]['bundles']
+    assert codes(result) == [] and bundle['resources'] == {'CPU': 1, 'GPU': 1, **T4_ONLY} and 'label_selector' not in bundle
+    result, w = fit(home, pools, {'w': group}, ray='2.54.0')
+    bundle, = bundles_of(w['w'])[1]['bundles']
+    assert codes(result) == [] and bundle['resources'] == {'CPU': 1, 'GPU': 1}
+    assert bundle['label_selector'] == {'ray.io/node-group': 'b'}
+    # selectors of other groups count
+    _, w = fit(home, pools, {'w': group.replace('STRICT_PACK', 'PACK')}, ray='2.53.0')
+    assert bundles_of(w['w'])[1]['bundles'][0]['label_selector'] == {'ray.io/node-group': 'b'}
+
+
+def test_where_ray_may_put_a_group_that_must_not_run_there(home):
+    pools = {'a': '{instance_type: g4dn.12xlarge, nodes: 1}', 'b': '{instance_type: g4dn.12xlarge, nodes: 1}'}
+    group = '{bundles: [{gpus: 1, count: 2}], strategy: STRICT_PACK, pool: b}'
+    result, _ = fit(home, pools, {'w': group}, ray='2.53.0')
+    diag = said(result)
+    assert (diag['code'], diag['severity']) == ('fit.strays', 'warning')
+    assert diag['summary'] == 'Ray 2.53.0 may place workload w on pool a'
+    assert diag['detail'] == 'this release ignores the label selectors of STRICT_PACK groups'
+    assert diag['hint'].startswith('use Ray 2.54 or later, or ')
+    # a release that has no label selectors at all: the next ones would not help a group on one node
+    diag = said(fit(home, pools, {'w': group}, ray='2.48.0, auth: none')[0])
+    assert diag['detail'] == 'this release has no label selectors' and diag['hint'].startswith('use Ray 2.54 or later, or ')
+    diag = said(fit(home, pools, {'w': '{gpus: 1, pool: b}'}, ray='2.48.0, auth: none')[0])
+    assert diag['hint'].startswith('use Ray 2.49 or later, or ')
+    # not on nodes that are too small for it, nor where the selector counts, nor if it may run there
+    for others, workload, ray in (({'a': '{instance_type: g4dn.xlarge, nodes: 1}'}, group, '2.53.0'), ({}, group, '2.54.0'),
+                                  ({}, group.replace(', pool: b', ''), '2.53.0'), ({}, '{gpus: 1, pool: b}', '2.53.0')):
+        assert codes(fit(home, {**pools, **others}, {'w': workload}, ray=ray)[0]) == []
+    # a resource that only the right pool has
+    pools['b'] = pools['b'].replace('}', ', resources: {mine: 2}}')
+    own = group.replace('gpus: 1, count', 'gpus: 1, resources: {mine: 1}, count')
+    assert codes(fit(home, pools, {'w': own}, ray='2.53.0')[0]) == []
+    # without GPUs
+    cpus = '{bundles: [{gpus: 0, cpus: 2, count: 2}], strategy: STRICT_PACK, pool: b}'
+    assert said(fit(home, pools, {'w': cpus}, ray='2.53.0')[0])['summary'] == 'Ray 2.53.0 may place workload w on pool a'
 
 
 def test_more_small_nodes_do_not_draw_a_gang_away(home):
@@ -700,3 +823,38 @@ def test_where_the_search_gives_up_first_fit_is_the_least(home):
                    {'w0': group % (3, 'STRICT_PACK'), 'w1': group % (5, 'PACK'),
                     'w2': '{gpus: 1, replicas: 10}', 'w3': '{gpus: 0.3, replicas: 21}'})
     assert [w['verdict'] for w in found.values()] == ['fits'] * 4
+
+
+# What a workload of it needs: GPUs/CPUs/GiB/replicas/pools. Together 121.3 GPUs, of 121.
+FULL = """
+    2/4/40/1/0123467 0.5/1/8/7/0123467 1/6/16/6/012356 4/10/6/1/01456 0.75/4/12/4/013456 0.2/3/4/16/1234567 6/30/2/3/0124567
+    0.25/4/14/6/013456 3/24/38/2/012347 1/8/8/6/1234567 0.3/2/8/4/2567 0.125/3/10/12/013567 2/12/12/5/01267 0.4/1/8/4/123567
+    2/12/4/3/0123456 0.2/1/16/9/023467 2/4/32/3/134567 0.1/1/12/16/12567 5/20/58/2/0123467 0.1/4/2/28/023457 2/10/30/4/02457
+    0.1/4/16/5/01347 0.2/4/16/8/013567 5/12/24/1/01234567 0.75/4/6/14/0123567"""
+FULL_POOLS = ['a2-highgpu-8g', 'g2-standard-48', 'a3-highgpu-8g', 'g2-standard-24', 'a2-highgpu-4g', 'g2-standard-16',
+              'a2-ultragpu-8g', 'n1-standard-64+nvidia-tesla-t4:4']
+
+
+def test_a_cluster_that_is_full_to_the_brim_is_decided(home):
+    """25 workloads on 8 pools, of which none admits all: the sum of their GPUs is what refutes it, without a search."""
+    workloads = {}
+    for i, row in enumerate(FULL.split()):
+        gpus, cpus, gib, replicas, where = row.split('/')
+        workloads[f'w{i}'] = {'gpus': float(gpus), 'cpus': int(cpus), 'memory': f'{gib}GiB', 'replicas': int(replicas),
+                              'pool': [f'p{p}' for p in where]}
+    pools = {f'p{i}': {'instance_type': t, 'nodes': 4 if i == 7 else 3} for i, t in enumerate(FULL_POOLS)}
+    home.write('c.yaml', json.dumps({'cluster': 'c', 'provider': {'name': 'gcp', 'region': 'us-central1'},
+                                     'ray': {'version': '2.52.0', 'auth': 'none', 'image': 'example.com/ray:1'},
+                                     'head': {'instance_type': 'n2-standard-8'}, 'pools': pools, 'workloads': workloads}))
+    result = home.run('fit', 'c.yaml', '--json', code=None).json()
+    assert result['gpus']['total'] == 121 and result['exact'] and not result['all_fit']
+    said = {w['workload']: (w['verdict'], w['together']) for w in result['workloads'] if w['verdict'] != 'fits'}
+    assert said == {'w24': ('contended', 13)}
+
+
+def test_a_cluster_without_any_price_says_so_once(home):
+    home.write('c.yaml', 'cluster: c\nprovider: {name: kubernetes}\nray: {version: 2.52.0, auth: none, image: "example.com/ray:1"}\n'
+                         'head: {instance_type: cpu}\npools:\n  gpu: {accelerators: "T4:1", nodes: {min: 0, max: 4}}\n'
+                         'workloads:\n  w: {gpus: 1}\n')
+    text = ' '.join(home.run('fit', 'c.yaml').out.split())
+    assert text.count('No price of any node is known') == 1 and 'PER HOUR' not in text and 'unknown' not in text

@@ -217,3 +217,12 @@ def test_columns_are_aligned_however_long_the_names_are(home):
         assert len(rows) > 100 and max(map(len, lines)) <= 80
         for row in rows:
             assert row[at - 1] == ' ' and row[at] != ' ' and row[date - 1] == ' ' and row[date:].strip('0123456789-') == '', row
+
+
+@pytest.mark.parametrize('gpu, region', [('V100:1', 'europe-west4'), ('T4:4', 'asia-east1'), ('P100:2', 'us-east1')])
+@pytest.mark.parametrize('market', ['on_demand', 'spot'])
+def test_attached_gpus_have_a_price_in_their_regions(home, gpu, region, market):
+    [found] = offers(home, gpu, '--provider', 'gcp', '--region', region, '--market', market)
+    attached = [o for o in found['offers'] if '+nvidia-tesla-' in o['instance_type']]
+    prices = [o[market]['microusd_hour'] for o in attached]
+    assert prices and all(prices)

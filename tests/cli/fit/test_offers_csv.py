@@ -5,6 +5,7 @@ import csv
 import itertools
 import re
 import shlex
+import time
 from fractions import Fraction
 
 import pytest
@@ -88,6 +89,12 @@ def expected(data, wish, market):
             if wish.holds(data, data.types[key[0], key[2]]) and data.sold(key, market)}
 
 
+def is_old(date):
+    """More than a year before today, by the last day that it can mean; such spot prices come last."""
+    day = date + {4: '-12-31', 7: '-31', 10: ''}[len(date)]
+    return f'{int(day[:4]) + 1}{day[4:]}' < time.strftime('%Y-%m-%d', time.gmtime())
+
+
 def per_gpu(data, key, amount):
     return Fraction(amount, int(data.types[key[0], key[2]]['gpus']))
 
@@ -104,7 +111,8 @@ def test_the_same_offers_in_the_order_of_their_price(home, data, wish, market):
         price = data.price(key, market)
         shown = offer[market]['microusd_hour'] if offer[market] else None
         assert shown == price
-        amounts.append(None if price is None else per_gpu(data, key, price))
+        old = market == 'spot' and price is not None and is_old(offer[market]['date'])
+        amounts.append(None if price is None else (old, per_gpu(data, key, price)))
     known = [a for a in amounts if a is not None]
     assert known == sorted(known) and amounts[:len(known)] == known, 'an unknown price is never before a known one'
 
@@ -140,11 +148,14 @@ def test_all_sorts_the_rejected_by_their_price_per_gpu(home, data):
 
 @pytest.mark.parametrize('query,said,unsaid', [
     ('V100:8 --provider aws --region us-east-1',
-     ['offered in gcp us-central1, gcp asia-east1', 'nearest: p3dn.24xlarge (aws us-east-1, V100-32GB, not V100)',
+     ['offered in gcp us-central1, gcp us-east1, gcp us-west1', 'nearest: p3dn.24xlarge (aws us-east-1, V100-32GB, not V100)',
       'retired in or before 2026-05: aws p3.16xlarge, p3.2xlarge, p3.8xlarge', 'did you mean `V100-32GB:8`?'],
      ['not offered there']),
     ('V100:4 --provider aws', ['nearest: p3dn.24xlarge', 'without --provider and --region'], ['did you mean']),
-    ('K80', ['retired in or before 2026-05: aws p2.16xlarge'], ['offered in']),
+    # another model: one that is like it in memory and compute capability
+    ('K80', ['retired in or before 2026-05: aws p2.16xlarge', 'nearest: '], ['offered in', 'B200', 'B300', 'H200']),
+    ('L40', ['L40S', 'not L40)'], ['offered in', 'B200', 'B300']),
+    ('GH200', ['H100', 'not GH200)'], ['offered in', 'B300']),
     ('A100:3', ['GPUs per node that are sold: 1, 2, 4, 8, 16', ', 2 GPUs, not 3)', ', 4 GPUs, not 3)'],
      ['offered in']),
     ('H200:1', ['GPUs per node that are sold: 8', '8 GPUs, not 1'], ['retired']),
@@ -187,3 +198,9 @@ def test_marks(home):
     assert '* older than a year' in out and ' 2024\n' in out
     csv_rows = list(csv.DictReader(home.run('offers', 'A100-80GB:1', '--provider', 'azure', '--csv').out.split('\n')))
     assert {r['on_demand_date'] for r in csv_rows} == {'2026-06-18'}
+
+
+def test_a_name_with_spaces_is_understood(home):
+    result = home.run('offers', 'rtx 6000', code=4)
+    assert '[catalog.unknown-accelerator]' in result.err and 'did you mean `RTX-PRO-6000`?' in result.err
+    assert home.run('offers', 'RTX PRO 6000', '--csv').out == home.run('offers', 'RTX-PRO-6000', '--csv').out

@@ -62,7 +62,7 @@ def test_the_next_accelerator_is_asked_for_last(gce, home):
 def test_a_candidate_over_the_budget_is_left_out(gce, home):
     gce.knobs(capacity={T4 + ':spot': {'*': 0}})
     write(home, pool_of(', market: {spot: {fallback: on_demand}}'), extra='budget: {hourly_usd: 1.5}\n')
-    said = home.run('plan', 'cluster.yaml')
+    said = home.run('plan', 'cluster.yaml', '--verbose')
     assert f'not on-demand {T4}: over the budget' in ' '.join(said.out.split())
     home.apply(code=3)
     assert not nodes(gce, 'w')
@@ -150,7 +150,7 @@ def test_an_instance_of_ones_own_is_imported(gce, home):
     write(home, pool_of('', 2))
     gce.counters_reset()
     look = home.run('import', 'cluster.yaml', 'gcp.instance.w[1]', node, '--dry-run', '--as-is')
-    assert f'# gcp.instance.w[1] will be imported (id={node})' in look.out and '+ marks' in look.out
+    assert f'# gcp.instance.w[1] will be imported (id={node})' in look.out and '+ ownership_tags' in look.out
     assert 'w[1]' not in home.run('state', 'list').out
     home.run('import', 'cluster.yaml', 'gcp.instance.w[1]', node, '--as-is')
     assert gce.counters()['mutating'] == 0
@@ -185,7 +185,7 @@ def test_marks_that_were_taken_off_come_back(gce, home):
     drift = home.run('drift', 'cluster.yaml', code=2)
     assert 'gcp.instance.w[' in drift.out and 'marks' in drift.out
     plan = home.run('plan', 'cluster.yaml', '--detailed-exitcode', code=2)
-    assert '+ marks' in plan.out and 'Plan: 0 to add, 2 to change, 0 to destroy.' in plan.out
+    assert '+ ownership_tags' in plan.out and 'Plan: 0 to add, 2 to change, 0 to destroy.' in plan.out
     home.apply()
     assert len(ids(gce)) == 4 and {i['labels']['raygpu-cluster'] for i in nodes(gce)} == {'research'}
     clean(home)

@@ -4,7 +4,7 @@ import pytest
 from test_gcp_failures import flat, place_of, requests, write
 from test_gcp_as_on_aws import T4, ids, pool_of, where
 from test_gcp_preempted import preempt
-from test_gcp_story import clean, nodes, table
+from test_gcp_story import clean, nodes, spec, table
 from test_gcp_updates import age
 
 A2 = 'a2-highgpu-1g'
@@ -161,6 +161,82 @@ def test_a_quota_counts_what_runs_in_the_project_whoever_made_it(gce, home):
     assert waits.code != 8 and 'Warning: the quota NVIDIA_T4_GPUS' in flat(waits), 'who waits for quota is only warned'
     write(home, {'w': pool_of('', 2)['w'], 'x': pool_of(', market: spot', 1)['w']})
     assert 'PREEMPTIBLE_NVIDIA_T4_GPUS' in home.run('plan', 'cluster.yaml', code=8).err, 'spot has a quota of its own'
+
+
+@pytest.mark.parametrize('quotas, pool, said', [
+    ({'N2_CPUS': 4}, 'nodes: 2', 'the quota N2_CPUS of region us-central1 is 4 vCPUs, 0 are in use, and the plan adds 8'),
+    ({'CPUS': 7}, 'nodes: 2', 'the quota CPUS of region us-central1 is 7 vCPUs, 0 are in use, and the plan adds 8'),
+    ({'CPUS_ALL_REGIONS': 12}, 'nodes: 2', 'the quota CPUS_ALL_REGIONS of project demo-project is 12 vCPUs, 0 are in use, and the plan adds 16'),
+    ({'PREEMPTIBLE_CPUS': 4}, 'nodes: 2, market: spot', 'the quota PREEMPTIBLE_CPUS of region us-central1 is 4 vCPUs, 0 are in use, and the plan adds 8'),
+    ({'PREEMPTIBLE_CPUS': 0, 'CPUS': 7}, 'nodes: 2, market: spot', 'the quota CPUS of region us-central1 is 7 vCPUs'),
+    ({'SSD_TOTAL_GB': 250}, 'nodes: 2', 'the quota SSD_TOTAL_GB of region us-central1 is 250 GB, 0 are in use, and the plan adds 300'),
+    ({'DISKS_TOTAL_GB': 50}, 'nodes: 1, disk: {type: pd-standard}', 'the quota DISKS_TOTAL_GB of region us-central1 is 50 GB'),
+    ({'IN_USE_ADDRESSES': 1}, 'nodes: 2, public_ip: true', 'the quota IN_USE_ADDRESSES of region us-central1 is 1 external addresses'),
+    ({'INSTANCES': 2}, 'nodes: 2', 'the quota INSTANCES of region us-central1 is 2 instances, 0 are in use, and the plan adds 3'),
+])
+def test_other_quotas_are_found_before_anything_is_created(gce, home, quotas, pool, said):
+    gce.knobs(quotas=quotas)
+    write(home, {'w': f'instance_type: "{T4}", {pool}'})
+    plan = home.run('plan', 'cluster.yaml', code=8)
+    assert said in flat(plan), plan
+    home.apply(code=8)
+    assert not gce.counters()['mutating'], 'nothing was created'
+    gce.knobs(quotas={metric: 1000 for metric in quotas})
+    home.run('plan', 'cluster.yaml', '--detailed-exitcode', code=2)
+
+
+def test_a_type_of_another_series_does_not_come_under_the_quota(gce, home):
+    """Then the plan only warns, and the apply creates the other one."""
+    gce.knobs(quotas={'CPUS': 3})
+    write(home, {'w': 'accelerators: ["T4:1", "T4:2"], nodes: 1'})
+    assert 'the quota CPUS' in flat(home.run('plan', 'cluster.yaml', code=8)), 'both are attached to N1'
+    write(home, {'w': 'accelerators: ["T4:1", "L4:1"], nodes: 1'})
+    assert 'Warning: the quota CPUS' in flat(home.run('plan', 'cluster.yaml'))
+    home.apply()
+    assert [i['machineType'].split('/')[-1][:2] for i in nodes(gce, 'w')] == ['g2']
+
+
+@pytest.mark.parametrize('quotas', [{'CPUS': 5}, {'CPUS_ALL_REGIONS': 5}, {'INSTANCES': 1}])
+def test_a_quota_that_other_types_share_stops_the_plan(gce, home, quotas):
+    """The pool adds the most. Else the apply would create the head first. E2, the head's series, and N1 share CPUS."""
+    gce.knobs(quotas=quotas)
+    home.write('cluster.yaml', spec({'w': 'accelerators: ["T4:1", "T4:2"], nodes: 2'}).replace('n2-standard-8', 'e2-standard-4'))
+    assert f'the quota {list(quotas)[0]} of ' in flat(home.run('plan', 'cluster.yaml', code=8))
+
+
+@pytest.mark.parametrize('quota', ['GPUS_ALL_REGIONS', 'NVIDIA_T4_GPUS'])
+def test_a_quota_of_gpus_that_the_fallbacks_share_stops_the_plan(gce, home, quota):
+    gce.knobs(quotas={quota: 1})
+    write(home, {'w': 'accelerators: ["T4:2", "T4:4"], nodes: 2'})
+    plan = home.run('plan', 'cluster.yaml', code=8)
+    assert f'Error: the quota {quota} of ' in flat(plan), plan
+    write(home, {'w': 'accelerators: ["T4:2", "T4:4", "T4:1"], nodes: 1'})
+    plan = home.run('plan', 'cluster.yaml')
+    assert f'Warning: the quota {quota} of ' in flat(plan)
+    free, over = flat(plan).split('apply will request ')[1].split(' instead; also over this quota: ')
+    assert 't4:1 (on-demand)' in free and 't4:4' not in free, plan
+    assert 't4:4 (on-demand)' in over.split('Warning')[0] and 't4:1 ' not in over.split('Plan:')[0], plan
+    home.apply()
+    assert [i['guestAccelerators'][0]['acceleratorCount'] for i in nodes(gce, 'w')] == [1]
+
+
+def test_the_quota_of_one_gpu_does_not_stop_another(gce, home):
+    gce.knobs(quotas={'NVIDIA_T4_GPUS': 0})
+    write(home, {'w': 'accelerators: ["T4:1", "L4:1"], nodes: 1'})
+    plan = home.run('plan', 'cluster.yaml')
+    assert 'Warning: the quota NVIDIA_T4_GPUS' in flat(plan) and 'apply will request g2-standard-' in flat(plan)
+    gce.knobs(quotas={'NVIDIA_T4_GPUS': 8, 'GPUS_ALL_REGIONS': 0})
+    assert 'Error: the quota GPUS_ALL_REGIONS' in flat(home.run('plan', 'cluster.yaml', code=8))
+
+
+def test_disks_of_stopped_nodes_count(gce, home):
+    gce.knobs(quotas={'SSD_TOTAL_GB': 250})
+    write(home, pool_of('', 1))
+    home.apply()
+    (one,) = nodes(gce, 'w')
+    gce.done(gce.insert(place_of(one) + '/stop', None))
+    region = gce.get('regions/us-central1')
+    assert {q['metric']: q['usage'] for q in region['quotas']}['SSD_TOTAL_GB'] == 200
 
 
 def test_what_may_not_be_read_is_one_note(gce, home):

@@ -10,6 +10,7 @@ import re
 import subprocess
 import time
 import urllib.error
+import urllib.parse
 import urllib.request
 
 import pytest
@@ -18,7 +19,7 @@ from npm_packages import install
 from ports import free_port
 from program import ROOT, Home
 from recorder import Recorder, Request
-from test_gcp_story import nodes, spec, table
+from test_gcp_story import OLD_IMAGE, nodes, spec, table
 
 PACKAGES = ('@stoplight/prism-cli@5.14.2', 'google-discovery-to-swagger@2.1.0')
 DESCRIPTION = ROOT / 'tests/data/gcp/compute.v1.json'
@@ -69,7 +70,7 @@ def unknown_parameters(request, known):
     return {'(no such method)'}
 
 
-STORY = {'train': 'accelerators: "A100:1", nodes: 2, network: {placement: cluster}', 'legacy': 'accelerators: "V100:1", nodes: 2',
+STORY = {'train': 'accelerators: "A100:1", nodes: 2, network: {placement: cluster}', 'legacy': f'accelerators: "V100:1", nodes: 2, image: {OLD_IMAGE}',
          'serve': 'accelerators: "T4:1", nodes: 3, market: spot, disk: {size: 200GB, type: pd-ssd}',
          'held': 'instance_type: g2-standard-4, nodes: 1, market: {reservation: ours}, zones: [us-central1-a]'}
 
@@ -120,6 +121,10 @@ def test_every_request_is_described(gce, prism, tmp_path):
     known = methods()
     strange = {(one.method, one.path): names for one in sent if (names := unknown_parameters(one, known))}
     assert not strange, strange
+    # the grammar of filters has numbers too: 12e34 without quotes would be one
+    filters = [text for one in sent for text in urllib.parse.parse_qs(one.query).get('filter', [])]
+    values = [value for text in filters for value in re.findall(r'labels\.[\w-]+ ?!?= ?(\S*)', text)]
+    assert values and not [value for value in values if not re.fullmatch(r'"[^"]*"\)?', value)], values
 
 
 BULK = '/projects/p/zones/z/instances/bulkInsert'

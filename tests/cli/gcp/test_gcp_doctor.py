@@ -63,6 +63,19 @@ def test_a_permission_of_plan_is_named_beside_the_refusal(gce, home):
     assert 'error' in [one['status'] for one in found], 'the refusal that the plan met'
 
 
+@pytest.mark.parametrize('shape, needed', [
+    ('instance_type: n2-standard-8', False), ('instance_type: n2-custom-8-32768', True),
+    ('instance_type: "n1-custom-4-16384+nvidia-tesla-t4:1"', True), ('accelerators: "A100:1", market: {reservation: ours}', True)])
+def test_only_custom_types_are_read_by_name(gce, home, shape, needed):
+    """A role that was printed before there were any has no permission for it."""
+    home.write('cluster.yaml', spec({'w': f'{shape}, nodes: 1'}))
+    assert [('compute.machineTypes.get' in role(home, task)) for task in ('plan', 'apply', 'import', 'rebuild')] == [needed] * 4
+    if 'reservation' not in shape:
+        gce.knobs(denied_permissions=['compute.machineTypes.get'])
+        warned = f'compute.machineTypes.get is missing on project {PROJECT}: plan cannot read custom machine types'
+        assert (warned in [one['summary'] for one in examine(home, code=None)]) == needed
+
+
 def test_what_is_granted_on_one_resource_is_not_asked_for(gce, home):
     """It may be granted on the service account itself."""
     gce.knobs(denied_permissions=['iam.serviceAccounts.actAs'])

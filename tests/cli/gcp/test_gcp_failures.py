@@ -1,4 +1,5 @@
 """What goes wrong on Compute Engine, and what raygpu makes of it."""
+import os
 import re
 import time
 
@@ -28,6 +29,15 @@ def test_nodes_join(gce, tmp_path):
     assert 'joined' in result.out + result.err
     assert 'no apply has seen' not in clean(home).err
     assert 'raygpu: v1 joined' in home.run('logs', 'gcp.instance.head').out
+
+
+def test_nodes_install_docker_where_images_have_none(gce, tmp_path):
+    home = Home(tmp_path, gce_env(gce))
+    gce.knobs(image_docker=0)
+    write(home)
+    assert 'joined' in str(home.apply())
+    user_data = next(i['value'] for i in nodes(gce, 'w')[0]['metadata']['items'] if i['key'] == 'user-data')
+    assert '/usr/local/lib/raygpu/install-docker' in user_data
 
 
 def test_no_capacity_anywhere(gce, home):
@@ -305,6 +315,17 @@ def strip_labels(gce):
         gce.done(gce.insert(place_of(one) + '/setLabels', {'labels': {}, 'labelFingerprint': one['labelFingerprint']}))
 
 
+def test_a_role_that_may_not_list_operations_can_change_labels(gce, home):
+    """Then nothing is known of what an earlier run began; roles of an earlier raygpu have no such permission."""
+    write(home, {'w': 'accelerators: "T4:1", nodes: 1'})
+    home.apply()
+    gce.knobs(denied_permissions=[f'compute.{place}Operations.list' for place in ('zone', 'region', 'global')])
+    home.write('cluster.yaml', home.read('cluster.yaml').replace('team: ml', 'team: blue'))
+    home.apply()
+    assert {node['labels']['team'] for node in nodes(gce)} == {'blue'}
+    assert 'No changes.' in home.run('plan', '--no-settle').out
+
+
 def test_nodes_whose_labels_were_removed_are_repaired(gce, home):
     write(home, {'w': 'accelerators: "T4:1", nodes: 6'})
     home.apply()
@@ -363,3 +384,31 @@ def test_another_project_is_refused(gce, home):
     result = home.run('plan', 'cluster.yaml', env={'GOOGLE_CLOUD_PROJECT': 'other-project'}, code=None)
     assert result.code != 0 and 'other-project' in result.err
     assert PROJECT in result.err
+
+
+@pytest.mark.parametrize('project, words', [(None, 'no Google Cloud project is named'), (PROJECT, 'no Google credentials were found')])
+def test_one_error_where_one_thing_is_wrong(tmp_path, project, words):
+    """Neither a plan nor the metadata server that this machine does not have."""
+    env = {name: value for name, value in os.environ.items() if not name.startswith(('GOOGLE_', 'CLOUDSDK_'))}
+    home = Home(tmp_path, {**env, 'GCE_METADATA_HOST': '127.0.0.1:9', **({'GOOGLE_CLOUD_PROJECT': project} if project else {})})
+    write(home)
+    said = home.run('plan', 'cluster.yaml', code=None)
+    assert said.code in (1, 7) and said.err.count('Error:') == 1 and words in flat(said), said
+    assert 'Planning failed' not in said.out and 'PER HOUR' not in said.out, said
+
+
+def test_labels_are_recorded_beside_what_cannot_be(gce, home):
+    """Changed metadata show only as another digest, which --refresh-only leaves."""
+    write(home, {'w': 'accelerators: "T4:1", nodes: 1'})
+    home.apply()
+    home.edit_state('UPDATE resources SET created_s = created_s - 3600, updated_s = updated_s - 3600')
+    one = nodes(gce, 'w')[0]
+    gce.done(gce.insert(place_of(one) + '/setLabels', {'labels': {**one['labels'], 'team': 'other'}, 'labelFingerprint': one['labelFingerprint']}))
+    one = nodes(gce, 'w')[0]
+    gce.done(gce.insert(place_of(one) + '/setMetadata', {
+        'fingerprint': one['metadata']['fingerprint'], 'items': one['metadata']['items'] + [{'key': 'ssh-keys', 'value': 'theirs'}]}))
+    plan = home.run('plan', 'cluster.yaml', '--refresh-only', '--detailed-exitcode', code=2).out
+    assert 'will be recorded as it is' in plan and 'left to a plan without --refresh-only: ' in plan
+    home.apply('cluster.yaml', '--refresh-only')
+    drift = home.run('drift', 'cluster.yaml', code=2).out
+    assert '~ metadata_fingerprint' in drift and 'other' not in drift

@@ -27,6 +27,9 @@ REFUSED = {
     'a subnetwork of another region': (
         'region: us-central1', 'region: us-central1, subnetwork: projects/demo-project/regions/europe-west4/subnetworks/default'),
     'a T4 with 128 vCPUs': (SERVE, 'serve: {instance_type: "n1-standard-128+nvidia-tesla-t4:4", nodes: 4}'),
+    'GPUs that the default image does not support': (SERVE, 'serve: {accelerators: "P100:1", nodes: 4}'),
+    'an image that does not support the GPU': (SERVE, 'serve: {accelerators: "V100:1", nodes: 4, image: projects/'
+        'deeplearning-platform-release/global/images/family/common-cu129-ubuntu-2204-nvidia-580}'),
     'a Debian image': (SERVE, 'serve: {accelerators: "T4:1", nodes: 4, '
                               'image: projects/debian-cloud/global/images/family/debian-12}'),
 }

@@ -103,6 +103,23 @@ def test_user(world):
     assert '"X-Goog-User-Project":"payer"' in home.read('trace').replace(' ', '')
 
 
+def test_a_user_who_signed_in_by_another_identity_provider(world):
+    """What `gcloud auth application-default login` writes for workforce identity federation."""
+    gce, home = world
+    document = {'type': 'external_account_authorized_user', 'client_id': 'client', 'client_secret': SECRET,
+                'audience': '//iam.googleapis.com/locations/global/workforcePools/p/providers/q',
+                'refresh_token': '1//refresh-me-not-known', 'token_url': gce.url + '/v1/oauthtoken'}
+    use(home, document)
+    basic = base64.b64encode(f'client:{SECRET}'.encode()).decode()
+    works(gce, home, SECRET, '1//refresh-me-not-known', basic)
+    use(home, {**document, 'client_secret': 'wrong'})
+    refused(home, 'invalid_client')
+    use(home, {**document, 'refresh_token': ''})
+    refused(home, 'it has no refresh_token')
+    use(home, {**document, 'token_url': 'https://evil.example.com/v1/oauthtoken'})
+    refused(home, 'is not an https URL of googleapis.com')
+
+
 def test_well_known_file_moves_with_its_folder(world, key, tmp_path):
     gce, home = world
     (tmp_path / 'cloud').mkdir()
@@ -177,6 +194,24 @@ def test_federation_with_a_program(world, key, tmp_path):
     refused(home, 'GOOGLE_EXTERNAL_ACCOUNT_ALLOW_EXECUTABLES=1')
     home.env['GOOGLE_EXTERNAL_ACCOUNT_ALLOW_EXECUTABLES'] = '1'
     works(gce, home, token)
+
+
+def test_a_program_gets_the_account_and_sts_the_client(world, key, tmp_path):
+    gce, home = world
+    home.write('answer', json.dumps({'version': 1, 'success': True, 'token_type': JWT, 'id_token': signed(tmp_path, key),
+                                     'expiration_time': int(time.time()) + 600}))
+    home.write('program', f'env | grep ^GOOGLE_EXTERNAL_ACCOUNT_ | sort > {home.path("env")}; cat {home.path("answer")}')
+    home.env['GOOGLE_EXTERNAL_ACCOUNT_ALLOW_EXECUTABLES'] = '1'
+    source = {'executable': {'command': f'sh {home.path("program")}', 'timeout_millis': 5000}}
+    account = {'service_account_impersonation_url': f'{gce.url}/v1/projects/-/serviceAccounts/{EMAIL}:generateAccessToken'}
+    use(home, external(gce, source, client_id='client', client_secret=SECRET, **account))
+    works(gce, home, SECRET)
+    assert home.read('env').split('\n')[:-1] == [
+        'GOOGLE_EXTERNAL_ACCOUNT_ALLOW_EXECUTABLES=1', f'GOOGLE_EXTERNAL_ACCOUNT_AUDIENCE={AUDIENCE}',
+        f'GOOGLE_EXTERNAL_ACCOUNT_IMPERSONATED_EMAIL={EMAIL}', 'GOOGLE_EXTERNAL_ACCOUNT_INTERACTIVE=0',
+        f'GOOGLE_EXTERNAL_ACCOUNT_TOKEN_TYPE={JWT}']
+    use(home, external(gce, source, client_id='client', client_secret='wrong'))
+    refused(home, 'invalid_client')
 
 
 def test_wrong_audience_and_expired_subject(world, key, tmp_path):

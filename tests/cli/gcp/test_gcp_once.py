@@ -40,7 +40,7 @@ def test_a_pool_is_forgotten_and_loses_its_labels(gce, home):
     home.apply()
     assert ids(gce) == before and len(old(gce)) == 2
     assert not any(marks(one['labels']) for one in old(gce)) and {one['labels']['team'] for one in old(gce)} == {'ml'}
-    assert 'nothing is recorded of pool old' in ' '.join(clean(home).err.split())
+    assert 'pool old is no longer in the state' in ' '.join(clean(home).err.split())
     home.run('drift', 'cluster.yaml')
 
 

@@ -6,7 +6,9 @@ import re
 import pytest
 from gce_server import PROJECT
 
-POOLS = {'train': 'accelerators: "A100:1", nodes: 2', 'legacy': 'accelerators: "V100:1", nodes: 2',
+# the default image has NVIDIA's open kernel modules
+OLD_IMAGE = 'projects/ubuntu-os-accelerator-images/global/images/family/ubuntu-accelerator-2204-amd64-with-nvidia-570'
+POOLS = {'train': 'accelerators: "A100:1", nodes: 2', 'legacy': f'accelerators: "V100:1", nodes: 2, image: {OLD_IMAGE}',
          'serve': 'accelerators: "T4:1", nodes: 3, market: spot'}
 
 
@@ -283,7 +285,7 @@ def test_a_quota_of_a_gpu_family_is_not_checked_and_said_so(gce, home):
     assert said.count('is kept per GPU family') == 1
     assert 'Note: the GPU quota of a3-ultragpu-8g was not checked' in said and 'GPUS_PER_GPU_FAMILY' in said
     gce.knobs(quotas={'GPUS_ALL_REGIONS': 8})
-    assert 'the plan adds 9' in re.sub(r'\s+', ' ', home.run('plan', 'cluster.yaml').err), 'the project counts them'
+    assert 'the plan adds 9' in re.sub(r'\s+', ' ', home.run('plan', 'cluster.yaml', code=8).err), 'the project counts them'
 
 
 def test_the_api_that_is_off_is_named(gce, home):

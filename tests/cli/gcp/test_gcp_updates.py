@@ -31,13 +31,15 @@ CHANGES = {
 
 
 def kill_in_update(gce, home, action, when):
-    """An apply whose change is refused, `before` or `after` it took effect, and which is killed while it waits to try again."""
+    """An apply whose change is refused, `before` or `after` it took effect, and which is killed while it waits to try again; all nodes
+    that it changes at the same time were asked for it."""
+    count = 2 if action == 'instances.addAccessConfig' else 3  # the head too
     gce.fault(action=action, when=when, status=503, code='backendError', retry_after=60, count=0)
     gce.counters_reset()
     home.env.pop('RAYGPU_LOOPBACK_BACKOFF_MS')
     process = home.start('apply', 'cluster.yaml', '--auto-approve', '--no-wait')
     home.env['RAYGPU_LOOPBACK_BACKOFF_MS'] = '50'
-    while not requests(gce, action):
+    while requests(gce, action) < count:
         assert process.poll() is None, process.communicate()
         time.sleep(0.01)
     process.kill()

@@ -167,3 +167,20 @@ def test_a_move_over_the_budget_is_refused(gce, home):
     assert said.code in (8, 9) and 'budget' in said.err, said
     assert not nodes(gce)
     assert not [r for r in table(gce, 'firewalls') if r['name'].startswith('raygpu')]
+
+
+KUBE = '{name: kubernetes}'
+
+
+@pytest.mark.parametrize('settings, places, told', [
+    ('threads_per_core: 1', (AWS, GCP), None),
+    ('threads_per_core: 1', (AWS, KUBE), None),
+    ('cpu: 4', (AWS, GCP), 'no candidate of provider.any_of has a pool setting "cpu"'),
+    ('thread_per_core: 1', (AWS, GCP), 'did you mean "threads_per_core"?'),
+    ('threads_per_core: 2', (GCP, AWS), 'pools.w.provider.threads_per_core must be 1, not 2'),
+])
+def test_settings_of_a_pool_are_for_the_places_whose_module_has_them(home, settings, places, told):
+    home.write('cluster.yaml', anywhere({'w': f'accelerators: "T4:1", nodes: 2, provider: {{{settings}}}'}, places=places))
+    said = home.run('validate', 'cluster.yaml', code=4 if told else 0)
+    assert not told or (told in ' '.join(said.err.split()) and 'cluster.yaml:7:' in said.err), said
+    assert said.err.count('Error: ') == bool(told), 'once, however many places there are'

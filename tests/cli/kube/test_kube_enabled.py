@@ -47,6 +47,19 @@ def test_a_group_goes_and_comes_back(cluster, world, home, pool):
     home.run('plan', 'cluster.yaml', '--detailed-exitcode')
 
 
+@pytest.mark.parametrize('ended', [False, True], ids=['disabled', 'lease ended'])
+def test_settings_in_the_former_place_of_a_pool_without_nodes(cluster, world, home, ended):
+    """They wait for the pool; those of a pool that the spec does not have are refused."""
+    text = spec({'train': 1, 'serve': 1}, provider='pods: {train: {cpu: 1}, serve: {cpu: 1}}')
+    without = text.replace('  train: {', '  train: {expires: 2024-01-31, ') if ended else off(text, 'train')
+    home.write('cluster.yaml', without)
+    home.run('export', 'kuberay', 'cluster.yaml')
+    home.apply()
+    assert groups(cluster) == ['serve']
+    home.write('cluster.yaml', without.replace('pods: {train', 'pods: {trian'))
+    assert 'provider.pods has settings of "trian", which is not a pool' in ' '.join(home.run('plan', 'cluster.yaml', code=1).err.split())
+
+
 def test_all_workers(cluster, world, home):
     home.write('cluster.yaml', spec(RANGE))
     home.apply()

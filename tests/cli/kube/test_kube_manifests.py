@@ -33,10 +33,15 @@ def train(text, *more):
     return ((TRAIN, 'nodes: 2, ' + text + '}'), *more)
 
 
+def serve(text):
+    return (('max: 4}}', 'max: 4}, ' + text + '}'),)
+
+
 # what changes: pairs of a text of the spec and its replacement
 REFUSED = {
     'a name of 54 characters': (('cluster: research', 'cluster: ' + 'r' * 54),),
     'a label with a colon': (('team: ml', '"team:a": ml'),),
+    'a label of the queue': (('team: ml', 'kueue.x-k8s.io/queue-name: ml'),),
     'a pool named head': (('  train:', '  head:'),),
     'a maximum below the minimum': (('max: 4', 'max: 0'),),
     '18 worker groups under Kueue': setting('queue: shared', QUEUED, (
@@ -59,18 +64,22 @@ REFUSED = {
     'pods of several markets': setting('spot: {node_selector: {spot: "true"}}', *train('market: {spot: {on_demand_floor: 1}}')),
     'a model without a known label': (('A100-40GB:8', 'A40:8'),),
     'several profiles with the strategy single': setting('mig_strategy: single', *train('share: {mig: [3g.20gb, 2g.10gb]}')),
-    'a resource for MIG slices': setting('pods: {train: {gpu_resource: nvidia.com/gpu}}', *train('share: {mig: 1g.5gb}')),
+    'a resource for MIG slices': train('share: {mig: 1g.5gb}, provider: {gpu_resource: nvidia.com/gpu}'),
+    'a setting that pods do not have': train('provider: {cpus: 4}'),
     'pods of a pool that is not there': setting('pods: {trian: {cpu: 4}}'),
+    'both places of the settings of pods': setting('pods: {train: {cpu: 4}}', *train('provider: {memory: 32Gi}')),
     'an autoscaler without elastic pools': setting('autoscaler: {version: v2}', QUEUED),
     'a cohort without quotas': setting('queue: {name: q, cohort: ml}', QUEUED),
     'quotas without a model': setting('queue: {name: q, quotas: {cpu: 10, memory: 10Gi, gpus: {T4: 8}}}', QUEUED),
     'quotas for MIG slices': setting('queue: {name: q, quotas: {cpu: 10, memory: 10Gi, gpus: {T4: 8, A100-40GB: 8}}}', QUEUED,
                                      *train('share: {mig: 1g.5gb}')),
     'nodes that the spec does not name': setting('manage_nodes: true', *train('share: {mig: 1g.5gb}')),
-    'nodes of two pools': setting('manage_nodes: true\n  pods: {train: {node_selector: {a: b}}, serve: {node_selector: {a: b}, device_plugin_config: x}}',
-                                  *train('share: {mig: 1g.5gb}')),
-    'labels of nodes that raygpu does not manage': setting('pods: {train: {mig_config: all-balanced}, serve: {device_plugin_config: x}}'),
-    'a MIG configuration without a name': setting('manage_nodes: true\n  pods: {train: {node_selector: {a: b}}}', *train('share: {mig: [3g.20gb, 2g.10gb]}')),
+    'nodes of two pools': setting('manage_nodes: true', *train('share: {mig: 1g.5gb}, provider: {node_selector: {a: b}}'),
+                                  *serve('provider: {node_selector: {a: b}, device_plugin_config: x}')),
+    'labels of nodes that raygpu does not manage': setting('pods: {serve: {device_plugin_config: x}}',
+                                                           *train('provider: {mig_config: all-balanced}')),
+    'a MIG configuration without a name': setting('manage_nodes: true',
+                                                   *train('share: {mig: [3g.20gb, 2g.10gb]}, provider: {node_selector: {a: b}}')),
     'nodes of GKE': setting('manage_nodes: true\n  gpu_label: cloud.google.com/gke-accelerator'),
     'whole nodes of GKE': setting('gpu_label: cloud.google.com/gke-accelerator', *train('share: node')),
     'another unit of sharing': train('share: slice'),
@@ -78,7 +87,7 @@ REFUSED = {
     'a user of Redis twice': setting('fault_tolerance: {redis: {address: r, username: u, username_secret: {name: s, key: k}}}'),
     'an init container of another kind': setting('cdi: daemon_set'),
     'settings that raygpu does not have': setting('history_server: true\n  upgrade: all'),
-    'a quantity with a unit of storage makers': setting('pods: {train: {memory: 64GB}}'),
+    'a quantity with a unit of storage makers': train('provider: {memory: 64GB}'),
 }
 
 
@@ -119,6 +128,20 @@ def container(group):
 
 def groups_of(documents):
     return {group['groupName']: group for group in cluster_of(documents)['workerGroupSpecs']}
+
+
+def test_a_pool_whose_lease_has_ended_is_exported_without_nodes_and_says_so(home):
+    home.write('cluster.yaml', PLAIN.replace('nodes: 2}', 'nodes: 2, expires: 2024-01-31}', 1))
+    result = home.run('export', 'kuberay', 'cluster.yaml')
+    assert 'it is exported without nodes [plan.lease-ended]' in ' '.join(result.err.split()) and 'cluster.yaml:' in result.err, result
+
+
+def test_labels_may_have_a_domain(home):
+    """Other schedulers of gangs find their queue by such a label of the RayCluster."""
+    labels = {'volcano.sh/queue-name': 'research', 'ray.io/scheduler-name': 'volcano', 'team': 'ml'}
+    documents = exported(home, PLAIN.replace('{team: ml}', json.dumps(labels)))
+    cluster, = [one for one in documents if one['kind'] == 'RayCluster']
+    assert labels.items() <= cluster['metadata']['labels'].items()
 
 
 @pytest.mark.parametrize('name', EXAMPLES)
@@ -167,11 +190,12 @@ def test_gpu_hours_need_no_prices(home):
 
 
 def test_a_head_and_pods_without_gpus_see_none(home):
-    documents = exported(home, PLAIN.replace('"A100-40GB:8", nodes: 2}', '"A100-40GB:8", nodes: 2}\n  cpus: {instance_type: cpu, nodes: 1}'))
+    documents = exported(home, PLAIN.replace('"A100-40GB:8", nodes: 2}', '"A100-40GB:8", nodes: 2}\n  cpus: {instance_type: cpu, nodes: 1, num_cpus: 0}'))
     spec, groups = cluster_of(documents), groups_of(documents)
     for group in (spec['headGroupSpec'], groups['cpus']):
         env = {one['name']: one['value'] for one in container(group)['env']}
         assert env['NVIDIA_VISIBLE_DEVICES'] == 'void' and group['rayStartParams']['num-gpus'] == '0'
+    assert groups['cpus']['rayStartParams']['num-cpus'] == '0' and 'num-cpus' not in spec['headGroupSpec']['rayStartParams']
     env = {one['name'] for one in container(groups['train'])['env']}
     # KubeRay sets them, and the autoscaler depends on its values
     assert env.isdisjoint({'NVIDIA_VISIBLE_DEVICES', 'RAY_NODE_TYPE_NAME', 'RAY_AUTH_MODE', 'RAY_AUTH_TOKEN'})
@@ -275,10 +299,35 @@ def test_an_init_container_writes_the_cdi_specification(home, text, image, root)
 
 
 def test_a_label_of_the_users_own_chooses_the_nodes(home):
-    documents = exported(home, changed(setting('pods: {train: {node_selector: {nvidia.com/gpu.product: NVIDIA-A40}}}',
-                                               ('A100-40GB:8', 'A40:8'))))
+    documents = exported(home, changed(train('provider: {node_selector: {nvidia.com/gpu.product: NVIDIA-A40}}',
+                                             ('A100-40GB:8', 'A40:8'))))
     spec = groups_of(documents)['train']['template']['spec']
     assert spec['nodeSelector'] == {'nvidia.com/gpu.product': 'NVIDIA-A40'} and 'affinity' not in spec
+
+
+def test_the_former_place_of_the_settings_of_pods(home):
+    """The same manifests, and a warning that names the new place."""
+    limits = '{cpu: 4, memory: 32Gi, annotations: {a: b}}'
+    home.write('cluster.yaml', changed(setting(f'pods: {{train: {limits}, head: {{cpu: 3}}}}')))
+    former = home.run('export', 'kuberay', 'cluster.yaml')
+    home.write('cluster.yaml', changed(train(f'provider: {limits}', (HEAD, 'head: {instance_type: cpu, provider: {cpu: 3}}'))))
+    now = home.run('export', 'kuberay', 'cluster.yaml')
+    assert now.out == former.out and '"cpu": "3"' in json.dumps(list(yaml.safe_load_all(now.out))) and not now.err
+    assert former.err.count('Warning: ') == 2
+    assert 'Warning: provider.pods.train is deprecated [provider.warning]' in former.err and 'on cluster.yaml:5:17' in former.err
+    assert 'move its settings to pools.train.provider' in former.err and 'move its settings to head.provider' in former.err
+
+
+@pytest.mark.parametrize('form', [
+    lambda seconds: setting(f'drain_s: {seconds}'),
+    lambda seconds: train(f'provider: {{drain_s: {seconds}, tolerations: [{{key: gpu, effect: NoExecute, seconds: {seconds}}}]}}'),
+    lambda seconds: setting(f'pods: {{train: {{drain_s: {seconds}}}}}'),
+], ids=['of the provider', 'of a pool', 'in the former place'])
+def test_a_whole_number_with_a_point_is_an_integer(home, form):
+    """JSON Schema takes 30.0 for an integer."""
+    documents = exported(home, changed(form('30.0')))
+    assert groups_of(documents)['train']['template']['spec']['terminationGracePeriodSeconds'] == 90
+    assert documents == exported(home, changed(form('30')))
 
 
 def test_init_writes_a_spec_that_works(home):

@@ -6,7 +6,8 @@ from kuberay import KubeRay
 from mig import CONFIG, STATE, MigManager
 from nodes import Nodes, gpu_node
 
-SLICES = 'manage_nodes: true, pods: {cut: {node_selector: {team: vision}}}'
+SLICES = 'manage_nodes: true'
+TEAM = 'provider: {node_selector: {team: vision}}'
 
 
 def words(text):
@@ -14,7 +15,7 @@ def words(text):
 
 
 def cut(nodes=2, provider=SLICES, profile='1g.5gb'):
-    return spec({'cut': ('A100-40GB:2', nodes)}, provider=provider).replace(f'nodes: {nodes}}}', f'nodes: {nodes}, share: {{mig: {profile}}}}}')
+    return spec({'cut': ('A100-40GB:2', nodes)}, provider=provider).replace(f'nodes: {nodes}}}', f'nodes: {nodes}, share: {{mig: {profile}}}, {TEAM}}}')
 
 
 def labels(cluster, name):
@@ -118,7 +119,7 @@ def test_a_node_that_cannot_be_cut(cluster, manager, home):
 
 def test_whose_nodes_they_are(cluster, manager, home, tmp_path):
     """No node has the labels; or they are those of another cluster. A lost answer changes nothing."""
-    home.write('cluster.yaml', cut(provider=SLICES.replace('vision', 'nobody')))
+    home.write('cluster.yaml', cut().replace('team: vision', 'team: nobody'))
     assert 'no node has the labels team=nobody' in words(home.apply(code=None).err)
     cluster.lose(verb='patch', resource='nodes')
     home.write('cluster.yaml', cut())
@@ -141,7 +142,8 @@ def test_a_lost_state_is_rebuilt(cluster, manager, home):
 def test_the_configuration_of_the_device_plugin(cluster, world, home):
     """Time slicing by a configuration that the operator has: a label, and no wait."""
     cluster.patch('Node', {'metadata': {'labels': {'team': 'vision'}}}, None, 'gpu-1')
-    home.write('cluster.yaml', spec(provider='manage_nodes: true, pods: {train: {node_selector: {team: vision}, device_plugin_config: slices-4}}'))
+    home.write('cluster.yaml', spec(provider=SLICES).replace(
+        'nodes: 2}', 'nodes: 2, provider: {node_selector: {team: vision}, device_plugin_config: slices-4}}'))
     home.apply()
     assert labels(cluster, 'gpu-1')['nvidia.com/device-plugin.config'] == 'slices-4' and STATE not in labels(cluster, 'gpu-1')
     home.run('plan', 'cluster.yaml', '--detailed-exitcode')

@@ -17,7 +17,7 @@ def test_a_pool_of_a_raycluster_cannot_be_forgotten(world, home):
     home.run('drift')
     home.write('cluster.yaml', spec(pools={'train': 1}, extra='removed: {old: {destroy: true}}\n'))
     home.apply()
-    assert 'nothing is recorded of pool old' in said(home.run('plan', '--detailed-exitcode'))
+    assert 'pool old is no longer in the state' in said(home.run('plan', '--detailed-exitcode'))
 
 
 def test_what_was_forgotten_is_imported_back(world, home):

@@ -41,6 +41,6 @@ def test_a_first_plan(queues, home, name, text, namespace, context):
         queues.namespace(namespace)
     queues.kubeconfig(home.path('kubeconfig'), namespace='ml', context=context)
     home.write('cluster.yaml', text)
-    result = home.run('plan', 'cluster.yaml')
+    result = home.run('plan', 'cluster.yaml', env={'RAYGPU_ALLOW_PROFILES': context})
     assert [one for one in queues.requests if one.writes] == []
     as_recorded(f'{name}.plan.txt', f'{result.out}--- stderr\n{result.err}')

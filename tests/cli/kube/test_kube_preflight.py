@@ -1,4 +1,7 @@
 """Dry runs before anything exists: what the API server and webhooks refuse or change is shown at the line of the spec."""
+import re
+
+import pytest
 from front import Refused
 from kube_spec import spec
 
@@ -38,6 +41,26 @@ def test_causes_are_at_the_lines_of_the_spec(cluster, home):
     result = home.run('plan', 'cluster.yaml', code=1)
     assert 'spec.workerGroupSpecs[1].maxReplicas: Invalid value: not this licas' in words(result), result
     assert sorted(lines(result)) == [4, 4, 8]
+
+
+@pytest.mark.parametrize('former', [True, False], ids=['former place', 'of the pool'])
+def test_causes_in_settings_of_a_pool_are_at_their_place(cluster, home, former):
+    def refuse(request, document):
+        if request.resource == 'rayclusters':
+            raise Refused(422, 'Invalid', 'RayCluster.ray.io "research" is invalid', name='research', causes=[
+                {'reason': 'FieldValueInvalid', 'field': f'spec.{group}.template.spec.priorityClassName', 'message': 'no such class'}
+                for group in ('workerGroupSpecs[0]', 'headGroupSpec')])
+
+    cluster.admission.append(refuse)
+    own = 'priority_class: none-such'
+    text = spec({'train': 1}, provider=f'\n  pods: {{train: {{{own}}},\n    head: {{{own}}}}}' if former else '')
+    if not former:
+        text = text.replace('head: {', f'head: {{\n  provider: {{{own}}}, ').replace('  train: {', f'  train: {{\n    provider: {{{own}}}, ')
+    home.write('cluster.yaml', text)
+    expected = [number for number, line in enumerate(text.splitlines(), 1) if own in line]
+    result = home.run('plan', 'cluster.yaml', code=1)
+    at = [int(line) for line in re.findall(r'Error: .*?on cluster\.yaml:(\d+)', result.err, re.DOTALL)]
+    assert len(expected) == 2 and sorted(at) == expected and 'no such class' in words(result), result
 
 
 def test_a_webhook_is_down(cluster, home):

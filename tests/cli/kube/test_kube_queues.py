@@ -44,9 +44,9 @@ def gang(name, nodes, priority='low'):
     return spec({'train': nodes}, provider=SHARED.replace('PRIORITY', priority), name=name).replace('nodes: ', 'gang: true, nodes: ')
 
 
-def applied(home, name, nodes, priority='low'):
+def applied(home, name, nodes, priority='low', code=0):
     home.write(f'{name}.yaml', gang(name, nodes, priority))
-    return home.apply(f'{name}.yaml')
+    return home.run('apply', f'{name}.yaml', '--auto-approve', code=code)
 
 
 def pods(cluster, name):
@@ -56,7 +56,7 @@ def pods(cluster, name):
 def test_a_gang_waits_as_a_whole_until_there_is_quota(shared, operators, home):
     """One GPU is free and the gang needs three: no pod of it exists. It starts when another cluster ends."""
     assert 'waits in the queue' not in said(applied(home, 'first', 2))
-    text = said(applied(home, 'second', 3))
+    text = said(applied(home, 'second', 3, code=3))
     assert 'second waits in the queue team' in text and 'insufficient unused quota for nvidia.com/gpu' in text and '2 more needed' in text
     assert pods(shared, 'first') == 3 and pods(shared, 'second') == 0
     for command in (('plan', 'second.yaml', '--detailed-exitcode'), ('drift', 'second.yaml')):
@@ -75,8 +75,8 @@ def test_a_gang_waits_as_a_whole_until_there_is_quota(shared, operators, home):
 def test_priorities_order_who_waits(shared, operators, home):
     """The later one with the higher priority starts first."""
     applied(home, 'first', 3)
-    applied(home, 'patient', 3)
-    applied(home, 'urgent', 3, 'high')
+    applied(home, 'patient', 3, code=3)
+    applied(home, 'urgent', 3, 'high', code=3)
     assert [pods(shared, name) for name in ('first', 'patient', 'urgent')] == [4, 0, 0]
     home.run('destroy', 'first.yaml', '--auto-approve')
     operators.settle()
@@ -119,7 +119,7 @@ def test_a_flavor_of_others_with_our_name_is_left_alone(queues, operators, home)
     assert queues.list('ResourceFlavor') == []
     theirs = queues.create('ResourceFlavor', {'metadata': {'name': names[-1]}, 'spec': FLAVOR})
     result = home.run('apply', 'cluster.yaml', '--auto-approve', code=None)
-    assert result.code != 0 and 'AlreadyExists' in said(result) and 'has no marks of raygpu' in said(result), result
+    assert result.code != 0 and 'AlreadyExists' in said(result) and 'has no ownership labels of raygpu' in said(result), result
     home.run('destroy', 'cluster.yaml', '--auto-approve')
     assert [one['metadata']['uid'] for one in queues.list('ResourceFlavor')] == [theirs['metadata']['uid']]
     assert queues.list('ClusterQueue') == []
@@ -129,7 +129,7 @@ def test_nodes_are_provided_before_the_pods(queues, operators, kueue, home):
     """An AdmissionCheck with a ProvisioningRequestConfig: the cluster has quota, and waits for its nodes."""
     home.write('cluster.yaml', spec({'train': 2}, provider='queue: {name: own, quotas: {cpu: 100, memory: 500Gi, gpus: {T4: 4}}, '
                                     'provisioning: {class: queued-provisioning.gke.io, retries: 1}}'))
-    result = home.apply()
+    result = home.run('apply', 'cluster.yaml', '--auto-approve', code=3)
     [check] = queues.list('AdmissionCheck')
     assert f'research waits in the queue own: the admission check {check["metadata"]["name"]} is Pending' in said(result), result
     assert pods(queues, 'research') == 0

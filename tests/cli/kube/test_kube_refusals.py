@@ -198,7 +198,7 @@ def test_a_queue_that_is_full_is_no_failure(queues, nodes, home):
     quota = 'queue: {name: team, cluster_queue: all, quotas: {cpu: 100, memory: 500Gi, gpus: {T4: N}}}'
     with Controllers(queues, nodes, KubeRay(), Kueue()) as world:
         home.write('cluster.yaml', spec(pools={'train': 2}, provider=quota.replace('N', '1')))
-        result = home.apply()
+        result = home.apply(code=3)
         assert 'research waits in the queue team' in words(result) and 'insufficient quota for nvidia.com/gpu' in words(result), result
         assert queues.list('Pod', 'ml') == []
         home.run('plan', 'cluster.yaml', '--detailed-exitcode')

@@ -137,8 +137,23 @@ def test_a_node_that_left_ray_ends_at_once(hook, python):
     assert hook(ray=RAY, python3=python) == (0, None)
 
 
+def test_moved_settings_of_a_pool_replace_nothing(cluster, world, home):
+    """Those of provider.pods, applied, and then in the pool itself."""
+    limits = '{cpu: 3, memory: 12Gi, annotations: {a: b}, drain_s: 10}'
+    home.write('cluster.yaml', spec({'train': 2}, provider=f'pods: {{train: {limits}, head: {{cpu: 1}}}}'))
+    assert 'provider.pods.train is deprecated' in home.apply().err
+    home.write('cluster.yaml', spec({'train': 2}).replace('nodes: 2}', f'nodes: 2, provider: {limits}}}').replace(
+        'head: {instance_type: cpu}', 'head: {instance_type: cpu, provider: {cpu: 1}}'))
+    moved = home.run('plan', 'cluster.yaml', '--detailed-exitcode')
+    assert 'No changes.' in moved.out and 'deprecated' not in moved.err
+    home.write('cluster.yaml', spec({'train': 2}))
+    assert 'cpu: 1' not in home.read('cluster.yaml')
+    assert home.run('plan', 'cluster.yaml', '--detailed-exitcode', code=2).out.count('will be updated in-place') == 2
+
+
 def test_without_draining(home):
-    home.write('cluster.yaml', spec({'train': 1, 'serve': 1}, provider='drain_s: 0, pods: {serve: {drain_s: 600}}'))
+    home.write('cluster.yaml', spec({'train': 1, 'serve': 1}, provider='drain_s: 0').replace(
+        'serve: {accelerators: "T4:1", ', 'serve: {accelerators: "T4:1", provider: {drain_s: 600}, '))
     [ray] = [one for one in yaml.safe_load_all(home.run('export', 'kuberay', 'cluster.yaml').out) if one['kind'] == 'RayCluster']
     train, serve = (one['template']['spec'] for one in ray['spec']['workerGroupSpecs'])
     assert 'terminationGracePeriodSeconds' not in train and 'lifecycle' not in train['containers'][0]

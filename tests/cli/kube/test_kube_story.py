@@ -27,11 +27,13 @@ def running(cluster, pool='train'):
 
 
 def test_story(cluster, world, home, kubectl):
-    home.write('cluster.yaml', spec())
+    text = spec(labels='{team: ml, example.com/stage: trial}')
+    home.write('cluster.yaml', text.replace('nodes: 2}', 'nodes: 2, labels: {example.org/team: x}}'))
     assert 'Plan: 4 to add, 0 to change, 0 to destroy.' in home.run('plan', 'cluster.yaml').out
     home.apply('cluster.yaml', '--trace', 'trace')
     assert cluster.counts(writes=True) == {'create secrets': 1, 'create rayclusters': 1}
     assert kubectl('get', 'raycluster', 'research', '-o', 'jsonpath={.status.state} {.status.readyWorkerReplicas}') == 'ready 2'
+    assert kubectl('get', 'pod', '-l', 'example.org/team=x', '-o', 'name').split() == [f'pod/{name}' for name in running(cluster)]
     created = [one.object() for one in cluster.requests if one.verb == 'create' and one.writes]
     for document in created:
         document['apiVersion'] = document['apiVersion'].replace('core.front/', '')

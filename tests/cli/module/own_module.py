@@ -12,12 +12,17 @@ from program import ROOT, Home
 HERE = os.path.dirname(os.path.abspath(__file__))
 
 
-def build(folder, name, without=()):
-    """A folder of modules with this one and its data, except for `without`."""
+def build(folder, name, without=(), change=lambda schema: None):
+    """A folder of modules with this one and its data, except for `without`; `change` may edit its schema."""
     folder = str(folder)
     shutil.copytree(f'{HERE}/{name}', f'{folder}/{name}', ignore=shutil.ignore_patterns('*.c', *without))
     with open(f'{HERE}/{name}/schema.json', encoding='utf-8') as f:
-        schema = json.dumps(json.dumps(json.load(f)))
+        schema = json.load(f)
+    change(schema)
+    if 'schema.json' not in without:
+        with open(f'{folder}/{name}/schema.json', 'w', encoding='utf-8') as f:
+            json.dump(schema, f)
+    schema = json.dumps(json.dumps(schema))
     subprocess.run(['cc', '-std=gnu11', '-shared', '-fPIC', '-Wall', '-Werror', f'-I{ROOT}/src/abi',
                     f'-DSCHEMA_JSON={schema}', f'{HERE}/{name}/{name}.c', '-o', f'{folder}/{name}.so', '-ljansson'],
                    check=True, timeout=120)

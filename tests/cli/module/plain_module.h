@@ -8,7 +8,7 @@
 #include <string.h>
 
 struct rgp_inst {
-	char endpoint[256];
+	char endpoint[256], region[64];
 };
 
 typedef struct {
@@ -80,6 +80,7 @@ static rgp_status call_open(const struct rgp_host *host, struct rgp_call *call,
 	*inst = calloc(1, sizeof(**inst));
 	snprintf((*inst)->endpoint, sizeof((*inst)->endpoint), "%s",
 		str(json_object_get(input, "config"), "endpoint"));
+	snprintf((*inst)->region, sizeof((*inst)->region), "%s", str(input, "region"));
 	json_decref(input);
 	host->log(call, RGP_LOG_DEBUG, "opened");
 	return RGP_OK;

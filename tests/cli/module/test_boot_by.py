@@ -1,6 +1,7 @@
 """Modules whose nodes do not boot from cloud-init: the template, modified in a copy."""
 import json
 import re
+import subprocess
 
 import pytest
 from template_cloud import REGIONS, Cloud
@@ -20,6 +21,27 @@ def changed(by):
             text = text.replace(old, new)
         return text
     return change
+
+
+def scripted(name, text):
+    """The template with `user_data` that is the script of a node's boot."""
+    if name == 'template.c':
+        return text.replace('"boot"), "user_data")', '"boot"), "script")')
+    return text.replace('{"by": "cloud_init", "user_data_bytes": 262144}', '{"by": "script"}')
+
+
+def run_script(script, root):
+    """What a script of a node writes below `root`: ({path: content}, words of systemctl)."""
+    bin_ = root / 'bin'
+    bin_.mkdir(parents=True)
+    (bin_ / 'systemctl').write_text(f'#!/bin/sh\necho "$@" >>{root}/calls\n', encoding='utf-8')
+    (bin_ / 'systemctl').chmod(0o755)
+    head, end, rest = script.partition('; }\n')       # of the function that writes a file
+    assert '"$2' in head and '"${2%/*}"' in head
+    script = head.replace('"$2', f'"{root}/disk$2').replace('"${2%', f'"{root}/disk${{2%') + end + rest
+    subprocess.run(['bash'], input=script, text=True, check=True, env={'PATH': f'{bin_}:/usr/bin:/bin'})
+    files = {f'/{path.relative_to(root / "disk")}': path for path in (root / 'disk').rglob('*') if path.is_file()}
+    return files, (root / 'calls').read_text(encoding='utf-8').splitlines()
 
 
 @pytest.fixture
@@ -56,6 +78,41 @@ def test_a_cloud_that_starts_the_container_gets_all_that_it_needs(home, cloud):
     home.write('cluster.yaml', spec(cloud, small=1).replace('small:', 'tiny:'))
     moved = home.run('plan', 'cluster.yaml').out
     assert 'must be replaced' not in moved, moved
+
+
+def test_a_script_does_what_the_cloud_config_does(tmp_path, cloud, installed):    # pylint: disable=redefined-outer-name
+    text = spec(cloud, small=1).replace('nodes: 1}', """nodes: 1, env: {SAYING: "it's 'fine'"}}""")
+    assert 'SAYING' in text
+    nodes, homes = {}, {}
+    with Cloud() as second:
+        for by, change, where in [('script', scripted, cloud), ('cloud_init', None, second)]:
+            (tmp_path / by / 'module').mkdir(parents=True)
+            module = build_template(installed, tmp_path / by / 'module', *([change] if change else []))
+            homes[by] = ThirdHome(tmp_path / by, where, module)
+            homes[by].write('cluster.yaml', text.replace(cloud.url, where.url))
+            homes[by].apply()
+            nodes[by] = {n['marks']['pool']: n for n in where.live()}
+    for pool in ('head', 'small'):
+        files, calls = run_script(nodes['script'][pool]['user_data'], tmp_path / pool)
+        config = json.loads(nodes['cloud_init'][pool]['user_data'].partition('\n')[2])
+        assert set(files) == {f['path'] for f in config['write_files']}
+        for file in config['write_files']:
+            written = files[file['path']]
+            assert f'{written.stat().st_mode & 0o7777:04o}' == file['permissions'], file['path']
+            if file['path'] not in ('/etc/raygpu/token', '/etc/raygpu/head'):    # of each cluster
+                assert written.read_text(encoding='utf-8') == file['content'], file['path']
+        assert re.fullmatch('[0-9a-f]{64}', files['/etc/raygpu/token'].read_text(encoding='utf-8'))
+        assert calls == [' '.join(words[1:]) for words in config['runcmd']]
+    assert files['/etc/raygpu/head'].read_text(encoding='utf-8') == nodes['script']['head']['private_ip']
+    assert "SAYING=it's 'fine'" in files['/etc/raygpu/ray.env'].read_text(encoding='utf-8')
+
+    # a changed field is named as the user knows it
+    home = homes['script']
+    home.write('cluster.yaml', text.replace("it's 'fine'", "it's 'good'"))
+    planned = home.run('plan', 'cluster.yaml').out
+    assert 'env.SAYING' in planned, planned
+    home.write('cluster.yaml', text)
+    assert 'No changes.' in home.run('plan', 'cluster.yaml').out
 
 
 @pytest.mark.parametrize('home', ['nothing'], indirect=True)

@@ -8,14 +8,20 @@ import time
 
 import own_module
 import pytest
+from report_schemas import validator
 
 POOLS = {'head': 1, 'train': 4, 'serve': 2}
 
 
+PAGE = 2
+
+
 class Cloud:
-    """Clusters by id. The cloud adds a default to each group; updates and removals take `looks` answers."""
+    """Clusters by id. The cloud adds a default to each group; updates and removals take `looks` answers. Machines of
+    elastic groups have names of the cloud's: `odd` changes what is said of some, `refused` is by pool."""
     def __init__(self):
         self.clusters, self.changes, self.looks = {}, [], 2
+        self.odd, self.wants, self.refused, self.pages = {}, {}, {}, 0
 
     def running(self, thing):
         return {name: thing['extra'].get(name, group['least']) for name, group in thing['groups'].items()}
@@ -56,6 +62,21 @@ class Cloud:
         del self.clusters[thing['id']]
         return 404, {}
 
+    def members(self, thing, page):
+        """A page of at most PAGE members of any pools; the first page has the groups."""
+        elastic = {pool: n for pool, n in self.running(thing).items()
+                   if thing['groups'][pool]['least'] != thing['groups'][pool]['most']}
+        every = [(pool, {'id': f'm-{pool}-{i}', 'zone': f'hall-{i % 2}', 'template': 'v2', 'since_s': 1700000000 + i,
+                         'state': 'running', **self.odd.get(f'm-{pool}-{i}', {})})
+                 for pool, n in elastic.items() for i in range(n)]
+        every += [(pool, {'id': name, **odd}) for name, odd in self.odd.items() for pool in elastic if odd.get('extra') == pool]
+        part, self.pages = {}, self.pages + 1
+        for pool, member in every[page * PAGE:(page + 1) * PAGE]:
+            part.setdefault(pool, []).append({key: value for key, value in member.items() if key != 'extra'})
+        groups = {pool: {'wants': self.wants.get(pool, n), 'template': 'v2', 'refused': self.refused.get(pool, [])}
+                  for pool, n in elastic.items()}
+        return {'groups': {} if page else groups, 'members': part, 'next': page + 1 if len(every) > (page + 1) * PAGE else 0}
+
     def answer(self, method, path, query, body):
         ident = path.split('/')[2] if path.count('/') > 1 else None
         if method != 'GET':
@@ -67,6 +88,8 @@ class Cloud:
         thing = self.clusters.get(ident)
         if thing is None:
             return 404, {}
+        if path.endswith('/members'):
+            return self.members(thing, int(query['page']))
         if method == 'PATCH':
             return self.change(thing, int(query['version']), body)
         return self.remove(thing, int(query['version'])) if method == 'DELETE' else self.shown(thing)
@@ -169,6 +192,72 @@ def test_from_apply_to_destroy(home, cloud):
     assert [verb for verb, _ in cloud.changes].count('DELETE') == cloud.looks + 1
 
 
+def drift(home, code=0):
+    report = home.run('drift', 'cluster.yaml', '--format', 'json', code=code).json()
+    validator('drift.schema.json').validate(report)
+    return report
+
+
+def test_members_of_an_elastic_pool_are_read_page_by_page(home, cloud):
+    home.apply()
+    cloud.one()['extra'] = {'serve': 5}
+    cloud.odd = {'m-serve-1': {'template': 'v1'}, 'm-new': {'extra': 'serve', 'state': 'starting'}}
+    before = len(cloud.changes)
+    group, = drift(home)['groups']
+    assert cloud.pages == 3, 'six members'
+    assert [member['id'] for member in group['members']] == [f'm-serve-{i}' for i in range(5)] + ['m-new']
+    assert group['members'][1] == {'id': 'm-serve-1', 'zone': 'hall-1', 'template': 'v1', 'since_s': 1700000001, 'state': 'running'}
+    assert (group['address'], group['pool'], group['wants'], group['refused']) == ('mesh.cluster.ray', 'serve', 5, [])
+    text = home.run('drift', 'cluster.yaml').out
+    assert text.startswith('No drift.')
+    assert text[text.index('Elastic'):] == """Elastic pools, which Ray scales:
+  POOL   RUNNING  WANTED  OLD TEMPLATE
+  serve        5       5             1
+  MEMBER     POOL   STATE     ZONE    TEMPLATE
+  m-serve-1  serve  running   hall-1  v1 (older)
+  m-new      serve  starting  -       -
+"""
+    assert len(cloud.changes) == before
+    no_changes(home)
+
+
+def test_what_the_cloud_refuses_a_group_is_drift_until_it_has_it(home, cloud):
+    home.apply()
+    cloud.wants = {'serve': 6}
+    assert not drift(home)['drift'], 'it grows'
+    cloud.refused = {'serve': [{'class': 'capacity', 'message': 'no T4 is free', 'code': 'Full', 'zone': 'hall-1', 'tries': 14,
+                                'since_s': 1700000000, 'last_s': 1700000600}]}
+    report = drift(home, code=2)
+    assert [(row['type'], row['address'], row['reason']) for row in report['drift']] == [
+        ('unhealthy', 'mesh.cluster.ray', 'should have 6 nodes of pool serve, but 2 run: no T4 is free in hall-1 (refused 14 times)')]
+    assert report['groups'][0]['refused'] == cloud.refused['serve']
+    text = home.run('drift', 'cluster.yaml', code=2).out
+    assert 'serve: refused in hall-1, 14 times: no T4 is free' in text and '--replace' not in text
+    cloud.one()['extra'] = {'serve': 6}
+    assert not drift(home)['drift']
+
+
+@pytest.mark.parametrize('odd, why', [
+    ({'m-serve-0': {'id': 'm-serve-1'}}, 'the member "m-serve-1" was returned twice'),
+    ({'m-serve-0': {'state': 'asleep'}}, 'is "asleep", not "starting", "running" or "leaving"'),
+])
+def test_members_that_make_no_sense_are_not_shown(home, cloud, odd, why):
+    home.apply()
+    cloud.odd = odd
+    done = home.run('drift', 'cluster.yaml')
+    assert '[ready.unreadable]' in done.err and why in ' '.join(done.err.split()), done
+    assert 'Elastic pools' not in done.out
+
+
+def test_a_cut_list_of_members_is_not_shown(home, cloud):
+    home.apply()
+    cloud.one()['extra'] = {'serve': 5}
+    whole = cloud.members
+    cloud.members = lambda thing, page: whole(thing, page) if page < 2 else (500, {})
+    done = home.run('drift', 'cluster.yaml')
+    assert '[ready.unreadable]' in done.err and 'Elastic pools' not in done.out
+
+
 def test_a_plan_for_another_version_changes_nothing(home, cloud):
     home.apply()
     home.spec(train=6)
@@ -200,6 +289,40 @@ def test_a_kill_during_a_removal_leaves_nothing(home, cloud):
     home.run('destroy', 'cluster.yaml', '--auto-approve')
     assert not cloud.clusters
     assert 'mesh.cluster' not in home.run('state', 'list').out
+
+
+EXITS = ['exit', 'quick_exit', '_exit', '_Exit']
+
+
+@pytest.mark.parametrize('how', EXITS)
+def test_a_module_that_ends_the_process_while_it_is_loaded_is_named(home, how):
+    ended = home.run('providers', 'list', env={'MESH_ENDS': f'load {how}'}, code=1)
+    assert 'Error: module mesh ended the process while it was being loaded\n' in ended.err, ended
+
+
+def run_into_the_end(home, command, where, how):
+    """A command in which the module ends the process, with status 0 if it can."""
+    env = {'MESH_ENDS': f'{where} {how}', 'ASAN_OPTIONS': home.env['ASAN_OPTIONS'] + ':handle_abort=0:handle_segv=0'}
+    ended = home.run(command, 'cluster.yaml', '--auto-approve', env=env, code=None)
+    if how in EXITS:
+        assert ended.code == 1 and f'Error: module mesh ended the process in {where.split()[1]}\n' in ended.err, ended
+    else:
+        assert ended.code == {'abort': -signal.SIGABRT, 'crash': -signal.SIGSEGV}[how], ended
+    assert 'complete' not in ended.out
+
+
+@pytest.mark.parametrize('how', [*EXITS, 'abort', 'crash'])
+@pytest.mark.parametrize('when', ['before', 'after'])
+def test_a_module_that_ends_the_process_loses_nothing(home, cloud, when, how):
+    run_into_the_end(home, 'apply', f'{when} create', how)
+    assert len(cloud.clusters) == (when == 'after')
+    home.apply()
+    assert len(cloud.clusters) == 1
+    no_changes(home)
+    run_into_the_end(home, 'destroy', f'{when} remove', how)
+    assert len(cloud.clusters) == 1
+    home.run('destroy', 'cluster.yaml', '--auto-approve')
+    assert not cloud.clusters and 'mesh.cluster' not in home.run('state', 'list').out
 
 
 def test_a_lost_state_is_rebuilt(home, cloud):
@@ -249,7 +372,33 @@ def test_export_needs_no_cloud(home, cloud):
     assert 'train A100-40GB:8 5 gang\n' in home.run('export', 'lines', 'cluster.yaml').out
 
 
+def check(home, cloud, code=0):
+    return home.run('providers', 'check', home.modules + '/mesh.so', '--wait', '1', '--config',
+                    json.dumps({'endpoint': cloud.url}), code=code).out
+
+
 def test_providers_check(home, cloud):
-    done = home.run('providers', 'check', home.modules + '/mesh.so', '--config', json.dumps({'endpoint': cloud.url}))
-    assert ' passed, 0 failed, ' in done.out and 'pass  list mesh.cluster by its id alone, for import' in done.out
+    said = check(home, cloud)
+    assert ' passed, 0 failed, ' in said and 'pass  list mesh.cluster by its id alone, for import' in said
+    assert 'pass  members mesh.cluster: as many run as list counts' in said
+    assert 'pass  members mesh.cluster: what is gone has none' in said
+    assert 'pass  members withstands invalid input' in said
     assert not cloud.clusters
+
+
+def test_providers_check_counts_the_members(home, cloud):
+    cloud.odd = {'m-check-1': {'state': 'starting'}}
+    said = check(home, cloud, code=1)
+    assert '1 members of pool check run, list counts 2' in ' '.join(said.split()), said
+    assert not cloud.clusters
+
+
+def test_providers_check_finds_members_of_what_is_gone(home, cloud):
+    answer = cloud.answer
+
+    def keep(method, path, *rest):
+        answered = answer(method, path, *rest)
+        gone = path.endswith('/members') and answered == (404, {})
+        return {'members': {'check': [{'id': 'm-0', 'state': 'leaving'}]}} if gone else answered
+    cloud.answer = keep
+    assert 'it reports members of what no longer exists' in check(home, cloud, code=1)

@@ -50,6 +50,68 @@ def test_marks_that_hold_too_little_are_caught(tmp_path, installed):    # pylint
     assert bad["its ownership tags can hold raygpu's values"].startswith('marks.value of the schema does not match the commit, ')
 
 
+def test_settings_of_pools_that_lower_ignores_are_caught(tmp_path, installed):    # pylint: disable=redefined-outer-name
+    def change(name, text):
+        if name != 'schema.json':
+            return text
+        schema = json.loads(text)
+        settings = schema['pool_config']['properties']
+        settings['turbo'] = {'type': 'boolean', 'examples': [True]}
+        settings['fans'] = {'type': 'integer', 'examples': ['two']}
+        return json.dumps(schema)
+
+    module = build_template(installed, tmp_path, change) + '/template.so'
+    with Cloud() as cloud:
+        report = check_template(tmp_path, os.path.dirname(module), cloud, code=1)
+    assert failed(report) == {
+        'lower uses the pool setting turbo': 'the resources are the same without it',
+        'lower uses the pool setting fans': 'pools.check.provider.fans must be of type integer, not "two"'}
+    assert {'step': 'lower uses the pool setting power_limit_w', 'outcome': 'pass', 'why': None} in report['steps']
+
+
+def test_a_setting_of_pools_with_which_lower_breaks_the_rules_is_caught(tmp_path, installed):    # pylint: disable=redefined-outer-name
+    """A module may refuse an example: it may require other settings."""
+    old = 'json_object_get(node, "config"), "power_limit_w"));'
+
+    def change(name, text):
+        if name == 'schema.json':
+            schema = json.loads(text)
+            settings = schema['pool_config']['properties']
+            settings['turbo'] = {'type': 'boolean', 'examples': [True]}
+            return json.dumps(schema)
+        assert name != 'template.c' or old in text
+        return text.replace(old, old + """
+            if (json_object_get(json_object_get(node, "config"), "turbo"))
+                json_object_set_new(attributes, "no_such", json_true());""")
+
+    module = build_template(installed, tmp_path, change) + '/template.so'
+    with Cloud() as cloud:
+        report = check_template(tmp_path, os.path.dirname(module), cloud, code=1)
+    assert list(failed(report)) == ['lower uses the pool setting turbo']
+    assert 'no_such' in failed(report)['lower uses the pool setting turbo']
+
+
+@pytest.mark.parametrize('change, why', [
+    ({'additionalProperties': True}, 'pool_config needs properties and additionalProperties: false'),
+    ({'properties': {'turbo': {'type': 'boolean'}}}, 'turbo of pool_config has no examples'),
+    ({'properties': {'turbo': {'examples': ['x'], 'x-raygpu-trust': 'profile'}}}, 'turbo of pool_config has x-raygpu-trust'),
+    ({'properties': {'turbo': {'examples': ['x'], 'x-raygpu-cpus': 'half'}}}, 'x-raygpu-cpus of turbo in pool_config must be "value" or "per_core"'),
+    ({'$ref': '#/$defs/none'}, 'pool_config needs properties'),
+    ({'properties': {'turbo': {'examples': ['x'], 'type': 'nothing'}}}, 'the schema of its settings is not usable'),
+])
+def test_settings_of_pools_that_cannot_be_checked_are_refused(tmp_path, modules, change, why):    # pylint: disable=redefined-outer-name
+    """By the schema beside the module, without loading it."""
+    shutil.copytree(modules, tmp_path / 'changed')
+    path = tmp_path / 'changed/template/schema.json'
+    schema = json.loads(path.read_text())
+    schema['pool_config'].update(change)
+    path.write_text(json.dumps(schema))
+    home = Home(tmp_path)
+    home.write('cluster.yaml', 'cluster: a\nprovider: {name: template, region: north, endpoint: "http://127.0.0.1:1"}\n'
+               'ray: {version: 2.52.0, python: "3.11"}\nhead: {instance_type: cpu.large}\npools: {}\n')
+    assert why in ' '.join(home.run('validate', 'cluster.yaml', '--provider-dir', str(tmp_path / 'changed'), code=1).err.split())
+
+
 def check_template(tmp_path, modules, cloud, *arguments, code=0):    # pylint: disable=redefined-outer-name
     return check(tmp_path, os.path.join(modules, 'template.so'), '--region', 'north', '--endpoint', cloud.url, '--json',
                  *arguments, env={**os.environ, 'TEMPLATE_API_KEY': cloud.key}, code=code).json()
@@ -62,6 +124,44 @@ def test_a_cloud_that_takes_its_time_passes(tmp_path, modules):    # pylint: dis
         steps = [s['step'] for s in report['steps']]
         assert 'remove template.node.head, which an interrupted run started' in steps
         assert not cloud.nodes and len([r for r in cloud.requests if '/operations/' in r[1]]) >= 4
+
+
+def test_a_cloud_with_a_queue_passes_if_it_says_where(tmp_path, modules, installed):    # pylint: disable=redefined-outer-name
+    with Cloud() as cloud:
+        cloud.queue = 'position 3 of 7'
+        report = check_template(tmp_path, modules, cloud)
+        outcomes = {s['step']: s['outcome'] for s in report['steps']}
+        assert outcomes['ready template.node: queued, and the message says where'] == 'pass'
+        assert outcomes['create everything'] == 'skip' and outcomes['find template.node.head by its token'] == 'pass'
+        assert not cloud.nodes
+        cloud.queue = ''
+        assert failed(check_template(tmp_path, modules, cloud, code=1)) == {
+            'ready template.node: queued, and the message says where': 'plans and apply could not say what it waits for'}
+
+    def change(name, text):
+        old = '"status", *str(node, "waits") ? str(node, "waits") : str(node, "state"),'
+        assert name != 'template.c' or old in text
+        return text.replace(old, '"status", NULL,').replace('s:s, s:s, s:s*, s:{s:s, s:s', 's:s, s:s*, s:s*, s:{s:s, s:s')
+
+    module = build_template(installed, tmp_path, change)
+    with Cloud() as cloud:
+        cloud.queue = 'position 3 of 7'
+        assert failed(check_template(tmp_path, module, cloud, code=1)) == {
+            'list template.node: all, with address, as created': 'template.node.head is queued, but has no "status" that says where'}
+
+
+@pytest.mark.parametrize('doing, said', [('giving back', 'pass'), ('give back', 'FAIL')])
+def test_words_of_a_removal_are_three(tmp_path, installed, doing, said):    # pylint: disable=redefined-outer-name
+    def change(name, text):
+        if name != 'schema.json':
+            return text
+        schema = json.loads(text)
+        schema['kinds']['template.node']['removal'] = {'verb': 'give back', 'doing': doing, 'done': 'given back'}
+        return json.dumps(schema)
+
+    module = build_template(installed, tmp_path, change) + '/template.so'
+    report = check(tmp_path, module, code=said == 'FAIL').out
+    assert f'{said}  the words of removal of template.node are three forms' in report, report
 
 
 def test_a_removal_without_end_and_one_that_cannot_be_repeated_are_caught(tmp_path, modules):    # pylint: disable=redefined-outer-name

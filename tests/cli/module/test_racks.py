@@ -256,7 +256,7 @@ def test_racks_that_move_to_another_pool_are_its_nodes(home):
     home.apply()
     home.write('cluster.yaml', home.read('cluster.yaml').replace('  fixed:', '  renamed:'))
     said = ' '.join(home.run('plan', 'cluster.yaml').err.split())
-    assert '`raygpu state mv racks.rack.fixed racks.rack.renamed` keeps its nodes' in said
+    assert '`renamed_from: fixed` in pool renamed keeps its nodes' in said
     for index in range(2):
         home.run('state', 'mv', f'racks.rack.fixed[{index}]', f'racks.rack.renamed[{index}]')
     plan = home.plan()

@@ -113,6 +113,18 @@ def changes(cloud):
     return [r for r in cloud.requests if r[0] != 'GET']
 
 
+def test_an_installed_tree_works_wherever_it_is(installed, tmp_path):
+    """What --destdir names is not where the program was configured to be; its own modules come from there too."""
+    program, = (path for path in find(installed['folder'], 'raygpu') if path.endswith('/bin/raygpu'))
+    moved = tmp_path / 'moved'
+    shutil.copytree(installed['prefix'], moved, symlinks=True)
+    home = Home(tmp_path)
+    for path in (program, moved / os.path.relpath(program, installed['prefix'])):
+        rows = json.loads(run(str(path), 'providers', 'list', '--json', env=home.env))
+        used = {row['name']: row['state'] for row in rows if row['file'] == 'built-in'}
+        assert used == {'aws': 'ok', 'gcp': 'ok', 'kubernetes': 'ok', 'ssh': 'ok'}, rows
+
+
 def test_installs_what_third_parties_need(installed):
     header, = find(installed['folder'], 'provider.h')
     assert header.endswith('/include/raygpu/provider.h')
@@ -128,6 +140,28 @@ def test_installs_what_third_parties_need(installed):
     rows = json.loads(run(program, 'providers', 'list', '--json', '--provider-dir',
                           tell('--variable=providerdir')))
     assert {r['name']: r['state'] for r in reversed(rows)}['aws'] == 'ok', rows
+
+
+def test_a_setting_of_a_pool(home, cloud):
+    """It reaches lower and the request, and comes back; without it the pool's nodes are others."""
+    def limited(text):
+        return spec(cloud).replace('nodes: 4}', f'nodes: 4, provider: {{{text}}}}}')
+    home.write('cluster.yaml', limited('power_limit_w: 400'))
+    home.apply()
+    assert sorted(node['power_limit_w'] for node in cloud.live()) == [0, 0, 400, 400, 400, 400]
+    home.run('plan', 'cluster.yaml', '--detailed-exitcode')
+    home.write('cluster.yaml', spec(cloud))
+    assert 'Plan: 4 to add, 0 to change, 4 to destroy.' in home.run('plan', 'cluster.yaml').out
+    home.write('cluster.yaml', limited('powr_limit_w: 400'))
+    wrong = home.run('validate', 'cluster.yaml', code=4).err
+    assert 'Error: provider "template" has no pool setting "powr_limit_w"' in wrong
+    assert 'on cluster.yaml:8:68' in wrong and 'hint: did you mean "power_limit_w"?' in wrong
+    home.write('cluster.yaml', limited('power_limit_w: 50'))
+    wrong = home.run('validate', 'cluster.yaml', code=4).err
+    assert 'Error: pools.small.provider.power_limit_w must be at least 100, not 50' in wrong and 'on cluster.yaml:8:69' in wrong
+    home.write('cluster.yaml', spec(cloud).replace('cpu.large}', 'cpu.large, provider: {power_limit_w: high}}'))
+    wrong = home.run('validate', 'cluster.yaml', code=4).err
+    assert 'Error: head.provider.power_limit_w must be of type integer, not "high"' in wrong
 
 
 def test_messages_use_the_clouds_words(home, cloud):
@@ -245,7 +279,7 @@ def test_a_starter_spec_lies_beside_each_module(home, tmp_path):
     assert 'provider: {name: aws' in home.read('first.yaml'), 'the first by name that has one'
     assert 'valid' in home.run('validate', 'first.yaml').out
     said = home.run('init', 'none.yaml', '--provider', 'azure', code=4)
-    assert 'there is no starter spec for a provider "azure"' in said.err
+    assert 'there is no starter spec for a provider "azure"' in said.err and 'azure,' not in said.err.split('hint:')[1], said
 
 
 def test_a_broken_schema_is_told_by_its_place(home, tmp_path):

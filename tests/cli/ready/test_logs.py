@@ -50,10 +50,11 @@ def test_a_type_without_the_newest_output_shows_the_older_one(home, sim):
 @pytest.mark.parametrize('address,said', [
     ('aws.security_group.nodes', 'aws.security_group.nodes is not a node'),
     (POOL + '[7]', 'the state has no resource aws.instance.serve[7]'),
+    ('serve', 'serve is a pool: name one of its nodes, such as aws.instance.serve[0]'),
 ])
 def test_only_nodes_have_a_console(address, said, cluster):
     cluster.apply()
-    assert said in cluster.run('logs', address, code=4).err
+    assert said in ' '.join(cluster.run('logs', address, code=4).err.split())
 
 
 def test_a_node_that_is_gone_is_an_error(cluster, sim):

@@ -1,10 +1,12 @@
 """apply waits until new nodes have joined Ray, by what the head's console says of all of them."""
+import datetime
 import os
 import signal
 import time
 
 import pytest
 from program import spec
+from test_unhealthy import say
 
 POOL = 'aws.instance.serve'
 # what does not join stays
@@ -192,6 +194,28 @@ def test_a_head_that_shows_only_its_boot_cannot_be_waited_for(home, sim):
     write(home, head='p3.2xlarge')
     text = ' '.join(home.apply().err.split())
     assert 'the console of the head shows only what was there soon after its boot [ready.unreadable]' in text
+
+
+def test_a_head_that_shows_only_its_boot_says_nothing_of_later_nodes(home, sim):
+    home.write('raygpu.yaml', 'catalog: {instance_types: {aws: {p3.2xlarge: {vcpus: 8, memory: 61GiB, '
+               'accelerators: V100-16GB:1}}}}\n')
+    write(home, head='p3.2xlarge')
+    home.apply()
+    sim.skip_to(datetime.datetime.now(datetime.timezone.utc) + datetime.timedelta(hours=1))
+    write(home, nodes=3, head='p3.2xlarge')
+    # by its own word, long before its time of 20 minutes is over
+    result = home.run('apply', 'cluster.yaml', '--auto-approve', timeout=120)
+    assert result.err.endswith('Ray: serve 1 of 1 joined\n')
+
+
+def test_an_old_list_of_the_head_says_nothing_of_later_nodes(home, sim):
+    write(home)
+    home.apply()
+    say(sim, 50)
+    write(home, nodes=3)
+    # by its own word, long before its time of 20 minutes is over
+    result = home.run('apply', 'cluster.yaml', '--auto-approve', timeout=120)
+    assert result.err.endswith('Ray: serve 1 of 1 joined\n')
 
 
 def wait_for_look(sim):

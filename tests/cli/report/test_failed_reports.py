@@ -60,5 +60,9 @@ def test_the_markdown_title_names_the_cluster(home, command):
     """Including the marker by which a comment of an earlier run is found again."""
     text = home.run(command, '--format', 'markdown', code=4).out
     assert text.startswith(f'<!-- raygpu:{command}:research -->\n## raygpu {command}: research\n')
+    for broken in (BAD + ' [', BAD + '}', BAD.replace('nodes: none', 'nodes: *none'), BAD + '---\ncluster: b\n', 'cluster: research\nhead: {a: b\n'):
+        home.write('cluster.yaml', broken)
+        text = home.run(command, '--format', 'markdown', code=4).out
+        assert text.startswith(f'<!-- raygpu:{command}:research -->\n## raygpu {command}: research\n'), broken
     home.write('cluster.yaml', 'pools: [')
     assert f'\n## raygpu {command}: cluster.yaml\n' in home.run(command, '--format', 'markdown', code=4).out

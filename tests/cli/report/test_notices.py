@@ -1,5 +1,8 @@
 """What a plan reports in addition to its changes: what a target means, what a new head ends, what a rename would
 keep."""
+import re
+import shlex
+
 import pytest
 from program import IMAGE, Home, spec
 from shared import sim  # noqa: F401
@@ -42,14 +45,13 @@ def test_a_new_head_ends_every_job(home):
     assert home.run('plan').err.count('[plan.head-replaced]') == 1
 
 
-def test_a_renamed_pool_names_state_mv(sim, home):
+def test_a_renamed_pool_names_renamed_from(sim, home):
     home.apply()
     home.write('cluster.yaml', spec(pools={'web': 2, 'empty': 0}))
     said = words(home.run('plan').err)
-    assert 'Note: pool serve is removed and pool web added, both of g4dn.xlarge' in said
-    command = 'raygpu state mv aws.instance.serve aws.instance.web'
-    assert f'`{command}` keeps its nodes' in said
-    home.run(*command.split()[1:])
+    assert 'Warning: pool serve is removed and pool web added, both of g4dn.xlarge' in said
+    assert '`renamed_from: serve` in pool web keeps its nodes' in said
+    home.write('cluster.yaml', home.read('cluster.yaml').replace('nodes: 2', 'nodes: 2, renamed_from: serve', 1))
     assert 'renamed-pool' not in home.run('plan').err
     sim.counters_reset()
     home.apply()
@@ -62,6 +64,14 @@ def test_another_type_is_another_pool(home):
     assert 'renamed-pool' not in home.run('plan').err
     home.write('cluster.yaml', spec(pools={'web': 2, 'serve': 2}))
     assert 'renamed-pool' not in home.run('plan').err
+
+
+def test_destroyed_nodes_are_at_the_head_of_every_form(home):
+    home.apply()
+    home.write('cluster.yaml', spec(pools={'serve': 1}))
+    plan = home.run('plan', '--summary', '--report', 'markdown=plan.md')
+    assert re.search('^Destroyed: 1 of serve$', plan.out, re.M), plan
+    assert '**Destroyed:** 1 of serve' in home.read('plan.md').split('| Pool')[0]
 
 
 def test_destroy_of_nothing_says_so(home):
@@ -80,6 +90,11 @@ def test_markdown_shows_the_old_price(home):
 
 def test_drift_names_import_for_what_no_record_has(sim, home):
     home.apply()
+    node = home.run('state', 'show', 'aws.instance.serve[1]', '--json').json()['values']['id']
     home.run('state', 'rm', 'aws.instance.serve[1]')
-    said = words(home.run('drift', code=2).out)
-    assert 'record them with `raygpu import SPEC ADDRESS ID`, or remove them manually' in said
+    drift = home.run('drift', code=2).out
+    assert 'left unchanged: record them, or remove them manually' in words(drift)
+    command, = (line.strip() for line in drift.splitlines() if line.startswith('  raygpu import '))
+    assert command == f"raygpu import cluster.yaml 'aws.instance.serve[1]' {node}"
+    home.run(*shlex.split(command)[1:])
+    assert 'No drift' in home.run('drift').out

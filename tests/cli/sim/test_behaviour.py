@@ -180,7 +180,7 @@ def test_the_world_survives_a_restart(tmp_path):
         sg = group(sim, cluster='c1')
         form = run(sim, 2, ClientToken='t', SecurityGroupId__1=sg, UserData='aGVsbG8=')
         first = ids(sim.ok('RunInstances', form))
-        sim.knobs(boot_ms=1200)
+        sim.knobs(boot_ms=3_600_000)
         slow, = launch(sim)
         before = sim.world()
         sim.restart()
@@ -194,6 +194,7 @@ def test_the_world_survives_a_restart(tmp_path):
         assert ids(sim.ok('RunInstances', form)) == first
         new, = launch(sim)
         assert new not in first
+        sim.control('POST', 'skip', {'seconds': 3600})
         wait_state(sim, 'running', slow)
         assert sim.error('DeleteSecurityGroup', {'GroupId': sg}) == (400, 'DependencyViolation')
         addresses = [i['privateIpAddress'] for i in sim.world('us-east-1')['instances']]

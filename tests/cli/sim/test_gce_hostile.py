@@ -55,6 +55,12 @@ def test_paths_and_parameters(server, path, status):
     assert ask(server, 'GET', path)[0] == status
 
 
+def test_an_empty_text_counts_as_no_body(server):
+    """Google's own clients send it with each POST that needs no body."""
+    assert ask(server, 'POST', ROOT + HERE + '/none/stop', b'""')[0] == 404, 'not a parse error'
+    assert 'required' in str(ask(server, 'POST', ROOT + HERE, b'""'))
+
+
 def test_a_body_where_none_belongs(server):
     assert ask(server, 'POST', ROOT + HERE + '/a/stop', b'{"a": 1}')[0] == 400
     assert ask(server, 'PATCH', ROOT + HERE, b'{}')[0] == 404

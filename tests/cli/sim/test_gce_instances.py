@@ -212,3 +212,30 @@ def test_the_machine_type_of_a_stopped_instance_changes(gce):
     gce.knobs(capacity={})
     gce.done(gce.insert(HERE + '/a/start', None))
     assert gce.get(HERE + '/a')['machineType'].endswith('/n1-standard-8')
+
+
+@pytest.mark.parametrize('type_, more, said', [
+    ('c4-standard-8', {'disk': 'pd-balanced'}, '[pd-balanced] features are not compatible'),
+    ('e2-standard-4', {'scheduling': {'onHostMaintenance': 'TERMINATE'}}, 'e2 instances do not support onHostMaintenance=TERMINATE'),
+    ('e2-standard-4', {'serviceAccounts': [{'email': 'me@example.com'}]}, "of type 'serviceAccount' was not found"),
+    ('e2-standard-4', {'serviceAccounts': [{'email': 'gone@demo-project.iam.gserviceaccount.com'}]}, "of type 'serviceAccount' was not found"),
+    ('e2-standard-4', {'serviceAccounts': [{'email': 'default'}] * 2}, 'At most one service account'),
+    ('e2-standard-4', {'tags': {'items': ['Bad_Tag']}}, 'Must be a match of regex'),
+    ('e2-standard-4', {'tags': {'items': ['a', 'a']}}, 'Tags must be unique'),
+    ('e2-standard-4', {'metadata': {'items': [{'key': 'a', 'value': '1'}, {'key': 'a', 'value': '2'}]}}, 'duplicate keys'),
+])
+@pytest.mark.parametrize('as_bulk', [False, True])
+def test_what_google_refuses_is_refused(gce, type_, more, said, as_bulk):
+    gce.knobs(google_service_accounts=['kept@demo-project.iam.gserviceaccount.com'])
+    path, body = (HERE + '/bulkInsert', bulk(['a'], type_=type_, **more)) if as_bulk else (HERE, instance('a', type_, **more))
+    status, answer = gce.call('POST', path, body)
+    assert status == 400 and said in answer['error']['message'], answer
+
+
+def test_what_google_accepts_is_accepted(gce):
+    gce.knobs(google_service_accounts=['kept@demo-project.iam.gserviceaccount.com'])
+    gce.done(gce.insert(HERE, instance('a', 'c4-standard-8')))
+    assert gce.get(f'zones/{ZONE}/disks/a')['type'].endswith('/hyperdisk-balanced')
+    gce.done(gce.insert(HERE, instance('b', spot=True, serviceAccounts=[{'email': 'kept@demo-project.iam.gserviceaccount.com'}])))
+    status, answer = gce.call('POST', HERE + '/b/setTags', {'items': ['-'], 'fingerprint': gce.get(HERE + '/b')['tags']['fingerprint']})
+    assert status == 400, answer

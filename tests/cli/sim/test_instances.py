@@ -141,10 +141,13 @@ def test_life_cycle(sim):
     wait_state(sim, 'running', wanted)
     address = one(sim, wanted).findtext('privateIpAddress')
     public = one(sim, wanted).findtext('ipAddress')
+    sim.knobs(shutdown_ms=3_600_000)
     root = sim.ok('StopInstances', {'InstanceId.1': wanted})
     assert root.findtext('.//currentState/name') == 'stopping'
     assert root.findtext('.//previousState/code') == '16'
     assert sim.error('StartInstances', {'InstanceId.1': wanted}) == (400, 'IncorrectInstanceState')
+    sim.control('POST', 'skip', {'seconds': 3600})
+    sim.knobs(shutdown_ms=0)
     wait_state(sim, 'stopped', wanted)
     assert one(sim, wanted).findtext('ipAddress') is None
     assert one(sim, wanted).findtext('stateReason/code') == 'Client.UserInitiatedShutdown'

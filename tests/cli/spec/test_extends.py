@@ -54,6 +54,13 @@ def test_maps_are_merged_lists_replaced_and_null_removes(home):
     assert home.run('validate', 'printed.yaml', '--json').json()['specs']['printed.yaml'] == view
 
 
+def test_a_null_in_a_list_stays_one(home):
+    put(home, 'base.yaml', BASE)
+    put(home, 'prod.yaml', 'extends: base.yaml\ncluster: prod\nsetup_commands:\n  -\n  - null\n  - ~\n  - ""\n')
+    assert merged(home, 'prod.yaml')['setup_commands'] == [None, None, None, '']
+    assert home.run('show', '--merged', 'prod.yaml', '--json').json()['setup_commands'] == [None, None, None, '']
+
+
 def test_the_plan_is_that_of_the_merged_spec(sim, home):
     put(home, 'base.yaml', BASE)
     home.write('cluster.yaml', 'extends: base.yaml\ncluster: prod\npools: {train: null}\n')

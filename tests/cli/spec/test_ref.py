@@ -77,7 +77,7 @@ def test_refusals(sim, home, tmp_path_factory):
 
 
 def test_the_project_file_is_that_of_the_commit_too(sim, home):
-    """Its budgets and prices apply: those of the work tree belong to another commit."""
+    """Its budgets and prices apply; and the limits of the work tree, which a commit cannot loosen."""
     home.write('raygpu.yaml', 'budget: {hourly_usd: 0.5}\n')
     home.git('add', 'raygpu.yaml')
     home.git('commit', '-qm', 'a small budget')
@@ -86,9 +86,12 @@ def test_the_project_file_is_that_of_the_commit_too(sim, home):
     said = home.run('plan', '--ref', 'small', code=9).err
     assert 'budget.exceeded' in said and 'raygpu.yaml:1' in said
     home.write('raygpu.yaml', 'budget: {hourly_usd: 0.01}\n')
-    home.run('plan', '--ref', 'v2', '--detailed-exitcode', code=2)  # which has no such file
+    said = home.run('plan', '--ref', 'v2', code=9).err  # which has no such file
+    assert 'budget.hourly_usd is looser than in the work tree' in ' '.join(said.split()) and 'work tree:raygpu.yaml:1:22' in said
+    home.write('raygpu.yaml', 'budget: {hourly_usd: 500}\n')
+    home.run('plan', '--ref', 'v2', '--detailed-exitcode', code=2)
     home.write('raygpu.yaml', 'policy: {deny_accelerators: [T4]}\n')
-    home.run('validate', '--ref', 'small')
+    assert 'work tree:raygpu.yaml:1:' in home.run('validate', '--ref', 'small', code=9).err
     home.run('validate', code=9)
 
 

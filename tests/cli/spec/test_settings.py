@@ -100,3 +100,14 @@ def test_a_pool_of_a_changing_size_where_the_provider_makes_none(tmp_path):
                     '}\npools: {p: {accelerators: "T4:1", nodes: {min: 0, max: 2}}')
     assert "the provider aws does not support elastic pools (pool p)" in told.err
     assert 's.yaml:5:42\n' in told.err and '[spec.not-supported-yet]' in told.err
+
+
+def test_what_a_provider_cannot_prepare_is_refused_at_its_key(tmp_path):
+    home = Home(tmp_path)
+    home.run('init', '--provider', 'kubernetes')
+    spec = home.read('cluster.yaml')
+    home.write('cluster.yaml', spec + 'setup_commands: ["pip install x"]\n')
+    said = home.run('validate', code=4)
+    line = len(spec.splitlines()) + 1
+    assert said.err.count('Error:') == 1 and '`setup_commands` is not supported on kubernetes' in said.err, said
+    assert f'on cluster.yaml:{line}:' in said.err, said

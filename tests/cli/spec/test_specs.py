@@ -1,5 +1,6 @@
 """SPEC arguments: files and folders, in the work tree or a commit, and --changed-since REV."""
 import os
+import shutil
 import subprocess
 
 import pytest
@@ -206,15 +207,16 @@ def test_another_users_repository_is_no_nothing_touched(repository):
     assert 'git.not-owner' in repository.run('validate', '--changed-since', 'main', code=1).err
 
 
-def test_a_bare_repository(repository, tmp_path):
+def test_a_bare_repository_is_not_discovered(repository, tmp_path):
     put(repository, 'clusters/test/c.yaml', spec('c', pools={'serve': 3}))
     commit(repository, 'c')
     subprocess.run(['git', 'clone', '-q', '--bare', repository.folder, str(tmp_path / 'bare')], check=True,
                    capture_output=True)
     bare = Home(tmp_path / 'bare')
-    assert validated(bare, 'clusters', '--ref', 'work') == [f'clusters/{n}.yaml' for n in
-                                                           ('prod/a', 'prod/b', 'test/c')]
-    assert validated(bare, '.', '--ref', 'work', '--changed-since', 'main') == ['clusters/test/c.yaml']
+    told = bare.run('validate', 'clusters', '--ref', 'work', code=4)  # it is a folder of the work tree around it
+    assert '"bare/clusters" at "work" does not exist' in ' '.join(told.err.split())
+    shutil.rmtree(repository.path('.git'))
+    assert 'git.no-repository' in bare.run('validate', '.', '--ref', 'work', '--changed-since', 'main', code=4).err
 
 
 def test_validate_counts_one_and_many(home):
@@ -227,5 +229,5 @@ def test_validate_counts_one_and_many(home):
     ('g4nd.xlarge', 'did you mean `g4'), ('M5.2xlarg', 'did you mean `m5.2xlarge`?'),
 ])
 def test_the_nearest_instance_type_is_of_the_same_class(home, written, hint):
-    said = home.run('validate', home.write('c.yaml', spec('c', head=written)), code=4).err
-    assert 'catalog.unknown-type' in said and hint in said
+    said = home.run('validate', home.write('c.yaml', spec('c', head=written))).err
+    assert 'catalog.unlisted-type' in said and hint in said

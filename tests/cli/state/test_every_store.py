@@ -65,7 +65,7 @@ def test_a_document_replaces_what_it_has(home, other):
 
 def test_the_lock_names_its_holder_and_ends_with_it(sim, home, other):
     home.apply()
-    sim.knobs(latency_ms=400)
+    sim.knobs(latency_ms=600000)
     first = home.start('destroy', 'cluster.yaml', '--auto-approve')
     wait_for(home.store, 'locks')
     refused = other.run('state', 'rm', 'aws.instance.serve[0]', '--lock-timeout', '0', code=5)

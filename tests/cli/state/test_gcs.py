@@ -258,7 +258,7 @@ def test_who_may_not_ask_for_versioning_is_not_told(home, gs):
 
 def test_who_gets_the_token(home, gs, url):
     """A pull request can change the URL of raygpu.yaml: its endpoint must be Google's, or allowed."""
-    own = f'127.0.0.2:{gs.port}'
+    own = f'storage.invalid:{gs.port}'
     gs.seen.clear()
     elsewhere = 'gs://bucket/prefix?endpoint=https://' + own
     assert 'would get Google\'s access token' in refused(home, 1, elsewhere)

@@ -104,6 +104,81 @@ def test_errors(home, server):
     assert 'without encryption' in words(home.run('plan', 'cluster.yaml', '--state', 'http://example.com/state', code=4))
 
 
+def changed(state, **members):
+    return json.dumps({**json.loads(state), **members}).encode()
+
+
+def with_object(state, name, value):
+    document = json.loads(state)
+    return changed(state, raygpu={**document['raygpu'], name: value})
+
+
+LOGIN_PAGE = b'<!DOCTYPE html><html><body><form action="/login">Sign in</form></body></html>'
+NOT_THE_DOCUMENT = {
+    'a login page': (lambda state: LOGIN_PAGE, 'text/html'),
+    'half of it': (lambda state: state[:len(state) // 2], 'application/json'),
+    'a list': (lambda state: b'[]', 'application/json'),
+    'null': (lambda state: b'null', 'application/json'),
+    'blanks': (lambda state: b' \n', 'application/json'),
+    'an empty object': (lambda state: b'{}', 'application/json'),
+    'an error as an object': (lambda state: b'{"error": "no session"}', 'application/json'),
+    'deeply nested': (lambda state: b'{"a":' * 5000 + b'1' + b'}' * 5000, 'application/json'),
+    'NUL in a key': (lambda state: state.replace(b'"raygpu"', b'"raygpu\\u0000"'), 'application/json'),
+    'not UTF-8': (lambda state: state.replace(b'"raygpu"', b'"ray\xff\xfegpu"'), 'application/json'),
+    'a name twice': (lambda state: state[:-1] + b',"raygpu":{}}', 'application/json'),
+    'more after it': (lambda state: state + b'{}', 'application/json'),
+    'the version of the tables as a number': (lambda state: with_object(state, 'tables.1', 1), 'application/json'),
+    'objects as a list': (lambda state: changed(state, raygpu=[]), 'application/json'),
+    'no serial': (lambda state: changed(state, serial=None), 'application/json'),
+}
+COMMANDS = [('state', 'list'), ('plan', 'cluster.yaml'), ('state', 'pull'), ('apply', 'cluster.yaml', '--auto-approve'),
+            ('destroy', 'cluster.yaml', '--auto-approve')]
+
+
+def test_an_answer_that_is_not_the_document_is_no_empty_state(sim, home, server):
+    """Nothing is read from it, nothing is written over it, and no cloud is called."""
+    home.apply()
+    state = server.states['/team']
+    for name, (make, kind) in NOT_THE_DOCUMENT.items():
+        body = make(state)
+        assert body != state, name
+        server.reads = lambda state, body=body, kind=kind: (200, body, kind)
+        for command in COMMANDS if name in ('a login page', 'half of it') else COMMANDS[:1] + COMMANDS[3:]:
+            calls = sim.counters()['requests']
+            refused = home.run(*command, code=1)
+            assert '[state.corrupt]' in refused.err and refused.out == '', (name, command, refused)
+            assert server.states['/team'] == state and not server.locks, (name, command)
+            assert sim.counters()['requests'] == calls, (name, command)
+    server.reads = lambda state: (200, LOGIN_PAGE, 'text/html')
+    refused = words(home.run('state', 'list', code=1))
+    assert f'{len(LOGIN_PAGE)} bytes of text/html' in refused and 'Sign in' not in refused
+    server.reads = lambda state: None
+    assert 'No changes' in home.run('plan', 'cluster.yaml').out
+
+
+@pytest.mark.parametrize('answer', [(404, b'not found', 'text/plain'), (204,), (200, b'', 'text/plain')])
+def test_no_document_yet(home, server, answer):
+    server.reads = lambda state: None if state else answer
+    assert 'state.no-such-cluster' in home.run('state', 'list', code=4).err
+    home.apply()
+    assert 'No changes' in home.run('plan', 'cluster.yaml').out
+
+
+def test_a_document_that_vanishes_in_mid_run_is_not_begun_again(sim, home, server):
+    home.apply()
+    state = server.states['/team']
+    home.write('cluster.yaml', spec(pools={'serve': 4}))
+    posts = []
+    server.refuses = lambda method: 507 if method == 'POST' and (posts.append(method) or len(posts) == 3) else None
+    server.reads = lambda state: (404,) if len(posts) > 2 else None
+    refused = home.apply(code=None)
+    assert refused.code in (1, 3) and len(posts) == 3, (refused, posts)
+    assert json.loads(server.states['/team'])['lineage'] == json.loads(state)['lineage']
+    server.refuses, server.reads = (lambda method: None), (lambda state: None)
+    home.apply()
+    check(sim, home, 4)
+
+
 @pytest.mark.parametrize(('status', 'told', 'diag'), [(507, 'free some disk space', 'state.unwritable'),
                                                       (413, 'accept larger documents', 'state.unwritable'),
                                                       (403, 'TF_HTTP_PASSWORD', 'state.denied')])

@@ -173,7 +173,7 @@ def points_of(store):
 @over('postgres', 's3')
 @pytest.mark.parametrize('way', ['into', 'out of'])
 def test_killed_at_every_write(sim, home, store, way):
-    """Of the server; those of files are in tests/unit/test_state_transfer.c."""
+    """Of the server; those of files are in tests/unit/test_transfer_migrate.c."""
     leave_open(sim, home, home.state)
     shutil.copy(home.state, home.path('kept.db'))
     before = content(home, home.state)

@@ -1,4 +1,5 @@
 """A state in PostgreSQL: what teams and their pipelines do with it, and what goes wrong."""
+import hashlib
 import json
 import os
 import re
@@ -9,7 +10,7 @@ import time
 import postgres_server
 import pytest
 from postgres_server import PASSWORD, Postgres, free_port, needs_postgres
-from program import Home, spec
+from program import ROOT, Home, spec
 from sim_server import Sim
 from store_checks import check, words
 
@@ -95,6 +96,100 @@ def test_a_reading_role_plans_and_drifts(home, server, url):
     server.sql(f'REVOKE SELECT ON {schema}.identities FROM r{schema}')
     refused = home.run('plan', 'cluster.yaml', code=7)
     assert 'permission denied for table identities' in words(refused) and 'raygpu-state(5)' in refused.err
+
+
+def test_the_view_of_the_man_page_shows_the_nodes(home, server, url):
+    home.apply()
+    schema = schema_of(url)
+    with open(ROOT / 'man/raygpu-state.5.scd', encoding='utf-8') as f:
+        view = re.search(r'CREATE VIEW nodes .*?;', f.read(), re.S).group().replace('++\n', '\n')
+    server.sql(view.replace('raygpu.', f'{schema}.').replace('VIEW nodes', f'VIEW nodes_{schema}'))
+    rows = server.sql(f"SELECT cluster, address, pool, instance_type, zone, market, attributes ->> 'instance_type' FROM nodes_{schema}"
+                      " WHERE created > now() - interval '1 hour' AND id LIKE 'i-%' ORDER BY address")
+    kept = [row for row in json.loads(home.run('state', 'pull').out)['clusters'][0]['resources'] if row['pin']]
+    pins = [(row['address'], row['pool'], row['pin']) for row in sorted(kept, key=lambda row: row['address'])]
+    assert rows == [['research', address, pool, pin['instance_type'], pin['zone'], 'on-demand', pin['instance_type']]
+                    for address, pool, pin in pins] and len(rows) == 3
+    server.sql(f'DROP VIEW nodes_{schema}')
+
+
+class Session:
+    """psql that runs SQL and stays until it is closed."""
+
+    def __init__(self, server, user, password, text):
+        self.process = subprocess.Popen(['psql', '-qAtX', '-h', '127.0.0.1', '-p', str(server.port), '-U', user, '-d', 'postgres'],
+                                        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                                        env={**os.environ, 'PGPASSWORD': password})
+        self.process.stdin.write(text + ';\n\\echo ready\n')
+        self.process.stdin.flush()
+        self.said = []
+        while 'ready\n' not in self.said:
+            self.said.append(self.process.stdout.readline())
+            assert self.said[-1], self.said
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.process.communicate(timeout=60)
+
+
+def lock_key(schema, cluster):
+    """The number of src/remote/lock.c, which anyone can also read in pg_locks while a run has it."""
+    digest = hashlib.sha256(f'raygpu lock\n{schema}\n{cluster}'.encode()).digest()
+    return int.from_bytes(digest[:8], 'big', signed=True)
+
+
+def test_who_may_not_write_blocks_nobody(sim, home, other, server, url):
+    """Every role that may connect can take an advisory lock."""
+    schema = schema_of(url)
+    home.apply()
+    server.sql(f"CREATE ROLE s{schema} LOGIN PASSWORD 'nothing'; CREATE ROLE r{schema} LOGIN PASSWORD 'reads';"
+               f'GRANT USAGE ON SCHEMA {schema} TO r{schema}; GRANT SELECT ON ALL TABLES IN SCHEMA {schema} TO r{schema}')
+    other.env['RAYGPU_STATE'] = url
+
+    def is_locked():
+        return 'state.locked' in other.run('state', 'rm', 'aws.instance.serve[0]', '--lock-timeout', '0', code=5).err
+    for nodes, (user, password) in enumerate(((f's{schema}', 'nothing'), (f'r{schema}', 'reads')), 3):
+        home.write('cluster.yaml', spec(pools={'serve': nodes}))
+        # the run waits, with its lock, until the table is free
+        with Session(server, 'raygpu', PASSWORD, f'BEGIN; LOCK TABLE {schema}.runs IN EXCLUSIVE MODE'):
+            with Session(server, user, password, f'SELECT pg_try_advisory_lock({lock_key(schema, "research")})') as blocker:
+                assert blocker.said[0] == 't\n'
+                run = home.start('apply', 'cluster.yaml', '--auto-approve', '--lock-timeout', '0')
+                wait_for(server, url, 'locks')
+                assert is_locked()
+            assert is_locked(), 'also when the other lock is free again'
+        out, err = run.communicate(timeout=100)
+        assert run.returncode == 0, out + err
+        check(sim, home, nodes)
+    assert server.sql("SELECT count(*) FROM pg_locks WHERE locktype = 'advisory'") == [['0']]
+
+
+def test_who_may_not_write_does_not_block_the_first_run(home, server, url):
+    """Of two that create the tables at the same time, the second waits for the first."""
+    schema = schema_of(url)
+    server.sql(f"CREATE ROLE f{schema} LOGIN PASSWORD 'nothing'")
+    with Session(server, f'f{schema}', 'nothing', f'SELECT pg_try_advisory_lock({lock_key(schema, "")})') as blocker:
+        assert blocker.said[0] == 't\n'
+        with Session(server, 'raygpu', PASSWORD, f'BEGIN; CREATE SCHEMA {schema}'):
+            run = home.start('apply', 'cluster.yaml', '--auto-approve')
+            while not server.sql("SELECT 1 FROM pg_stat_activity WHERE query LIKE 'CREATE SCHEMA%' AND wait_event_type = 'Lock'"):
+                assert run.poll() is None, run.communicate()
+                time.sleep(0.02)
+            other = home.start('state', 'list')
+            assert 'state.no-such-cluster' in other.communicate(timeout=100)[1]
+        out, err = run.communicate(timeout=100)
+        # the session ends without COMMIT: the schema is the run's
+        assert run.returncode == 0, out + err
+    with Session(server, 'raygpu', PASSWORD, f'DROP SCHEMA {schema} CASCADE; BEGIN; CREATE SCHEMA {schema}') as first:
+        run = home.start('state', 'rm', 'x')
+        while not server.sql("SELECT 1 FROM pg_stat_activity WHERE query LIKE 'CREATE SCHEMA%' AND wait_event_type = 'Lock'"):
+            assert run.poll() is None, run.communicate()
+            time.sleep(0.02)
+        first.process.stdin.write('COMMIT;\n')
+        first.process.stdin.flush()
+        assert 'state.no-such-cluster' in run.communicate(timeout=100)[1]
 
 
 def test_errors_say_what_to_do(home, server, url):

@@ -56,6 +56,7 @@ def test_out_of_memory_is_an_error(tmp_path):
         assert result.returncode in (0, 1, 4, 127), (size, result.returncode, result.stderr[-500:])  # 127: the loader's
         if 'out of memory' in result.stderr:
             assert result.returncode == 1 and 'run the command again' in ' '.join(result.stderr.split())
+            assert 'ended the process' not in result.stderr, result.stderr
             said += 1
     assert said, 'no size was too small'
 

@@ -116,7 +116,11 @@ def test_a_state_that_was_not_sealed(sim, home, place):
     leave_open(sim, home, {})
     token = token_of(home, {})
     said = home.run('plan', 'cluster.yaml', env=KEYS)
-    assert 'state.unsealed' in said.err and '2 secrets of cluster research are not sealed yet' in words(said)
+    assert 'state.unsealed' in said.err and '2 secrets of cluster research are not sealed' in words(said)
+    before = sim.live_instances()
+    refused = home.run('apply', 'cluster.yaml', '--auto-approve', env=KEYS, code=7)
+    assert 'state.unsealed' in refused.err and 'raygpu state rekey' in words(refused) and sim.live_instances() == before
+    home.run('state', 'rekey', env=KEYS)
     home.run('apply', 'cluster.yaml', '--auto-approve', env=KEYS)
     done = home.run('plan', 'cluster.yaml', env=KEYS)
     assert 'No changes' in done.out and 'state.' not in done.err
@@ -124,6 +128,23 @@ def test_a_state_that_was_not_sealed(sim, home, place):
     assert token not in home.run('state', 'pull', env=KEYS).out
     if place == 'file':  # PostgreSQL keeps old versions of rows until it vacuums
         assert not is_in(token, kept(home))
+
+
+def test_clear_text_instead_of_a_sealed_secret(sim, home):
+    """Who can write to the state must not choose the token of new nodes."""
+    home.run('apply', 'cluster.yaml', '--auto-approve', env=KEYS)
+    token = token_of(home, KEYS)
+    home.edit_state(f"UPDATE resources SET outputs = '{{\"value\":\"{'e' * 64}\"}}' WHERE kind = 'raygpu.secret'")
+    home.write('cluster.yaml', spec(pools={'serve': 2}))
+    before = sim.live_instances()
+    assert 'state.unsealed' in home.run('plan', 'cluster.yaml', env=KEYS).err
+    for use in (['apply', 'cluster.yaml', '--auto-approve'], ['import', 'cluster.yaml', 'aws.instance.serve[1]', 'i-00000000000000000']):
+        refused = home.run(*use, env=KEYS, code=7)
+        assert 'state.unsealed' in refused.err and 'someone has replaced them' in words(refused), refused
+    assert sim.live_instances() == before and b'e' * 64 in kept(home)
+    home.run('state', 'rm', 'raygpu.secret.ray_token', env=KEYS)
+    home.run('apply', 'cluster.yaml', '--auto-approve', env=KEYS)
+    assert len(sim.live_instances()) == 3 and token_of(home, KEYS) not in (token, 'e' * 64)
 
 
 def test_damaged(home):
@@ -232,6 +253,9 @@ def test_a_program_that_raygpu_starts_gets_no_key(home):
     home.run('apply', 'cluster.yaml', '--auto-approve', env={
         'RAYGPU_STATE_KEY_CMD': f'env > seen; echo {ONE}', 'RAYGPU_STATE_KEY_OLD': TWO})
     assert 'PATH=' in home.read('seen') and 'RAYGPU_STATE_KEY_OLD' not in home.read('seen') and TWO not in home.read('seen')
+    if os.path.exists('/proc/self/environ'):  # nor from the first environment of raygpu
+        home.run('plan', 'cluster.yaml', env={'RAYGPU_STATE_KEY_CMD': f"tr '\\0' '\\n' < /proc/$PPID/environ > seen; echo {ONE}", 'RAYGPU_STATE_KEY_OLD': TWO})
+        assert 'RAYGPU_STATE_KEY_OLD=' in home.read('seen') and TWO not in home.read('seen')
 
 
 def test_documents(home):

@@ -173,7 +173,7 @@ def test_git_takes_in_no_state(repo):
     assert 'state.in-git' not in repo.run('plan', 'clusters/gpu/a.yaml').err
     repo.git('add', '-f', '.raygpu/state.db')
     for words in (('plan',), ('apply', '--auto-approve')):
-        told = repo.run(words[0], 'clusters/gpu/a.yaml', *words[1:])
+        told = repo.run(words[0], 'clusters/gpu/a.yaml', *words[1:], code=1)
         assert 'tracked by git' in told.err and 'git rm --cached -f .raygpu/state.db' in ' '.join(told.err.split())
     subprocess.run(['sh', '-c', told.err.split('`')[1].replace('\n', ' ')], cwd=repo.folder, check=True)
     assert os.path.exists(repo.state)
@@ -222,19 +222,19 @@ def test_a_commit_and_the_work_tree_agree_on_the_state(repo, tmp_path):
     # only the work tree names one: not a new state in the default place
     assert NOTHING in repo.run('plan', 'clusters/gpu/a.yaml', '--ref', 'without').out
     repo.write('raygpu.yaml', 'state: second.db\n')
-    for ref in (['--ref', 'first'], ['--ref', 'first', '--changed-since', 'without']):
-        for where, path in (('.', 'clusters/gpu/a.yaml'), ('clusters', 'gpu')):
-            refused = at(repo, where).run('apply', path, '--auto-approve', *ref, code=4)
-            text = ' '.join(refused.err.split())
-            assert 'state.two-places' in text and 'first.db" at first' in text and 'second.db' in text, refused
-            assert NOTHING in at(repo, where).run('plan', path, '--state', repo.path('first.db'), *ref, '--no-color').out
+    for where, path in (('.', 'clusters/gpu/a.yaml'), ('clusters', 'gpu')):
+        refused = at(repo, where).run('apply', path, '--auto-approve', '--ref', 'first', code=4)
+        text = ' '.join(refused.err.split())
+        assert 'state.two-places' in text and 'first.db" at first' in text and 'second.db' in text, refused
+        assert NOTHING in at(repo, where).run('plan', path, '--state', repo.path('first.db'), '--ref', 'first', '--no-color').out
     # both do, as different paths to one file
     repo.write('raygpu.yaml', f'state: {repo.path("clusters/../first.db")}\n')
     assert NOTHING in at(repo, 'clusters').run('plan', 'gpu/a.yaml', '--ref', 'first').out
-    # only the commit does
+    # only the commit does: it does not decide
     os.remove(repo.path('raygpu.yaml'))
-    assert NOTHING in at(repo, 'clusters/gpu').run('plan', 'a.yaml', '--ref', 'first').out
-    # without --ref, the work tree's counts
-    repo.write('raygpu.yaml', 'state: first.db\nbudget: {hourly_usd: 1000}\n')
-    assert NOTHING in repo.run('plan', '--changed-since', 'without').out
+    refused = at(repo, 'clusters/gpu').run('plan', 'a.yaml', '--ref', 'first', code=4)
+    assert 'first.db" at first, and none in the work tree' in ' '.join(refused.err.split())
+    # compared with another commit, that one decides
+    repo.write('raygpu.yaml', 'state: second.db\nbudget: {hourly_usd: 1000}\n')
+    assert NOTHING in repo.run('plan', '--changed-since', 'first').out
     assert states(tmp_path) == [] and not os.path.exists(repo.path('second.db'))

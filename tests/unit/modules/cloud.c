@@ -19,6 +19,7 @@
  *   "extra": true    a known token creates its missing items as well
  *   "hide": true     find shows nothing that may still be invisible: younger than its consistency_s
  *   "anonymous": true    find does not report addresses
+ *   "silent": true   find reports that it cannot read what is there
  *   "unsupported": true  update is not possible
  *   "pending": true  update and remove: started, not done; the next call must have the operation
  *   "missed": true  ready: "range" of a port did not hold, if a node uses the port
@@ -247,10 +248,14 @@ static rgp_status change(Run *run)
 static void add_seen(const Run *run, json_t *list, const json_t *thing)
 {
 	json_t *attributes = json_copy(json_object_get(thing, "attributes"));
+	const char *state = json_is_true(json_object_get(thing, "gone")) ? "gone"
+			    : has(run, "silent")			 ? "unknown"
+									 : "present";
 	tell_version(thing, attributes);
-	json_t *seen = json_pack("{s:s, s:s, s:s, s:o}", "id", text_of(thing, "id"), "state",
-		json_is_true(json_object_get(thing, "gone")) ? "gone" : "present", "token",
-		text_of(thing, "token"), "attributes", attributes);
+	json_t *seen = json_pack("{s:s, s:s, s:s, s:o}", "id", text_of(thing, "id"), "state", state,
+		"token", text_of(thing, "token"), "attributes", attributes);
+	if (has(run, "silent"))
+		json_object_set_new(seen, "status", json_string("no route to it"));
 	if (!has(run, "anonymous"))
 		json_object_set(seen, "address", json_object_get(thing, "address"));
 	json_array_append_new(list, seen);

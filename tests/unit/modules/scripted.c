@@ -12,6 +12,7 @@
  *   ["sleep", MS]  ["spin", N]: N times http until it fails, canceled or not
  *   ["http", METHOD, URL, READING, AUTH, CONNECTION] ["env", NAME] ["read", PATH]
  *   ["exec", ARG, ...] ["all", URL, ...]: concurrent reading requests
+ *   ["exec_all", SHELL TEXT, ...]: concurrent programs
  *   ["run", READING, [NAME=VALUE, ...], INPUT, ARG, ...] ["secret", TEXT]: report their result as a
  *   note
  *   ["status", N]            the return value of the call, RGP_OK otherwise
@@ -47,9 +48,10 @@ static const char schema_json[] =
 	"\"batch\":{\"create\":1,\"update\":1,\"remove\":1},"
 	"\"attributes\":{\"rules\":{\"type\":\"list\",\"set\":true}}},"
 	"\"scripted.node\":{\"version\":1,\"node\":true,\"consistency_s\":30,"
-	"\"update_timeout_s\":60,"
+	"\"update_timeout_s\":60,\"changing_s\":40,"
 	"\"batch\":{\"create\":100,\"update\":1,\"remove\":100},"
 	"\"attributes\":{\"size\":{\"type\":\"string\",\"required\":true,\"force_new\":true},"
+	"\"reached\":{\"type\":\"string\",\"computed\":true,\"role\":\"address\"},"
 	"\"tags\":{\"type\":\"map\"},\"count\":{\"type\":\"integer\",\"default\":1},"
 	"\"group\":{\"type\":\"string\"},\"protect\":{\"type\":\"boolean\"},"
 	"\"ip\":{\"type\":\"string\",\"computed\":true},"
@@ -224,6 +226,39 @@ static void run_helper(Run *run, const json_t *action, int plain)
 	note(run, text);
 }
 
+/* One note for each: its exit status, standard output and standard error. */
+static void run_many(Run *run, const json_t *action)
+{
+	enum { MANY = 80 };
+	static const struct rgp_exec_resp none = {.size = sizeof(none), .status = 77};
+	const char *argv[MANY][4] = {{NULL}};
+	struct rgp_exec_req reqs[MANY];
+	struct rgp_exec_resp resps[MANY];
+	const struct rgp_exec_req *req[MANY];
+	struct rgp_exec_resp *resp[MANY];
+	size_t n = json_array_size(action) - 1;
+	for (size_t i = 0; i < n && i < MANY; i++) {
+		argv[i][0] = "sh";
+		argv[i][1] = "-c";
+		argv[i][2] = json_string_value(json_array_get(action, i + 1));
+		reqs[i] = (struct rgp_exec_req){.size = sizeof(reqs[i]),
+			.flags = RGP_EXEC_READING,
+			.argv = argv[i],
+			.timeout_ms = 700};
+		resps[i] = none;
+		req[i] = &reqs[i];
+		resp[i] = &resps[i];
+	}
+	rgp_status status = run->host->exec_all(run->call, req, n, resp);
+	for (size_t i = 0; i < n; i++) {
+		char text[256];
+		snprintf(text, sizeof(text), "%d: %d [%.*s] [%.*s]", status, resps[i].status,
+			(int)resps[i].output.len, resps[i].output.data, (int)resps[i].errors.len,
+			resps[i].errors.data);
+		note(run, text);
+	}
+}
+
 static void read_file(Run *run, const char *path)
 {
 	struct rgp_bytes content = {"", 0};
@@ -285,6 +320,8 @@ static void act(Run *run, const json_t *action)
 		send_all(run, action);
 	else if (strcmp(verb, "exec") == 0 || strcmp(verb, "run") == 0)
 		run_helper(run, action, strcmp(verb, "exec") == 0);
+	else if (strcmp(verb, "exec_all") == 0)
+		run_many(run, action);
 	else if (strcmp(verb, "secret") == 0)
 		run->host->secret(run->call, (struct rgp_bytes){text, strlen(text)});
 	else if (strcmp(verb, "status") == 0)
@@ -368,6 +405,8 @@ PLAY(update)
 PLAY(ready)
 PLAY(find)
 PLAY(preflight)
+PLAY(members)
+PLAY(changing)
 
 static rgp_status tell_schema(const struct rgp_host *host, struct rgp_call *call)
 {
@@ -415,6 +454,8 @@ static const struct rgp_provider table = {
 	.ready = play_ready,
 	.find = play_find,
 	.preflight = play_preflight,
+	.members = play_members,
+	.changing = play_changing,
 };
 
 RGP_ENTRY(scripted)

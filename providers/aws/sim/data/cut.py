@@ -10,6 +10,7 @@ this file."""
 import csv
 import json
 import os
+import re
 import sys
 from xml.etree import ElementTree
 
@@ -25,6 +26,9 @@ ModifyInstanceAttribute ModifyInstanceMetadataOptions ModifyNetworkInterfaceAttr
 PurchaseCapacityBlock RebootInstances RevokeSecurityGroupEgress RevokeSecurityGroupIngress RunInstances StartInstances
 StopInstances TerminateInstances
 """.split()
+
+# Types of the catalog that the contracts lack.
+MORE = os.path.join(os.path.dirname(os.path.abspath(__file__)), '../../../../src/catalog/import/more')
 
 STS_ACTIONS = 'AssumeRole AssumeRoleWithWebIdentity GetCallerIdentity GetSessionToken'.split()
 SSM_ACTIONS = 'GetParameter GetParameters'.split()
@@ -132,7 +136,9 @@ def answer(shapes, name, value):
 
 
 # "Instance types built on the Nitro System" lists all families of the catalog but these.
-XEN = {'i3', 'p2', 'p3'}
+XEN = {'c4', 'i3', 'm4', 'p2', 'p3'}
+# EC2 user guide, "Supported CPU options for Amazon EC2 instance types"
+ONE_THREAD = re.compile('[cmr]([7-9]|[1-9][0-9])a[a-z]*$|[a-z]+[0-9]+g[a-z]*$')
 
 
 def most_interfaces(vcpus):
@@ -147,7 +153,7 @@ def made_up_type(row):
         'InstanceType': row['instance_type'], 'CurrentGeneration': True,
         'SupportedUsageClasses': (row['purchase'] or 'on-demand|spot').split('|'),
         'SupportedRootDeviceTypes': ['ebs'], 'SupportedVirtualizationTypes': ['hvm'],
-        'BareMetal': False, 'Hypervisor': 'xen' if row['family'] in XEN else 'nitro',
+        'BareMetal': '.metal' in row['instance_type'], 'Hypervisor': 'xen' if row['family'] in XEN else 'nitro',
         'ProcessorInfo': {'SupportedArchitectures': [row['arch']]},
         'VCpuInfo': {'DefaultVCpus': int(row['vcpu'])},
         'MemoryInfo': {'SizeInMiB': int(gib * 1024)},
@@ -155,6 +161,8 @@ def made_up_type(row):
         'NetworkInfo': {'NetworkPerformance': row['network_text'], 'MaximumNetworkInterfaces': 4,
                         'MaximumNetworkCards': int(row['network_cards'] or 1)},
     }
+    if ONE_THREAD.match(row['family']):
+        out['VCpuInfo'] |= {'DefaultCores': int(row['vcpu']), 'DefaultThreadsPerCore': 1}
     if row['placement']:
         out['PlacementGroupInfo'] = {'SupportedStrategies': row['placement'].split('|')}
     if row['boot_modes']:
@@ -180,10 +188,11 @@ def made_up_type(row):
 def instance_types(ec2, contracts):
     with open(os.path.join(contracts, 'gpu/aws_describe_instance_types.json')) as f:
         known = json.load(f)
-    with open(os.path.join(contracts, 'gpu/instance_types.csv')) as f:
-        for row in csv.DictReader(f):
-            if row['cloud'] == 'aws' and row['instance_type'] not in known:
-                known[row['instance_type']] = made_up_type(row)
+    for folder in (contracts, MORE):
+        with open(os.path.join(folder, 'gpu/instance_types.csv')) as f:
+            for row in csv.DictReader(f):
+                if row['cloud'] == 'aws' and row['instance_type'] not in known:
+                    known[row['instance_type']] = made_up_type(row)
     return [answer(ec2['shapes'], 'InstanceTypeInfo', known[name]) for name in sorted(known)]
 
 

@@ -48,6 +48,17 @@ ACCELERATORS = {
     'A100-40GB': 'nvidia-tesla-a100', 'A100-80GB': 'nvidia-a100-80gb', 'B200-180GB': 'nvidia-b200',
     'GB200-186GB': 'nvidia-gb200', 'GB300-288GB': 'nvidia-gb300', 'H200-141GB': 'nvidia-h200-141gb', 'L4': 'nvidia-l4',
     'RTX-PRO-6000-BSE': 'nvidia-rtx-pro-6000', 'H100-80GB': 'nvidia-h100-80gb'}
+# Series that the collected table lacks. C4 machines do not boot from persistent disks: "pd-balanced disk type cannot be
+# used by c4-standard-8 machine type" (public reports).
+OTHER_SERIES = [{'series': name, 'provisioning_models': 'STANDARD SPOT', 'boot_disk_types': disks, 'disk_type_if_left_out': default}
+                for name, disks, default in (('c4', 'hyperdisk-balanced', 'hyperdisk-balanced'), ('n4', 'hyperdisk-balanced', 'hyperdisk-balanced'),
+                                             ('t2d', 'pd-standard pd-balanced pd-ssd', 'pd-standard'))]
+# N1 types that the catalog has by formula only (custom_types.csv); they are offered where n1-standard-2 is.
+OTHER_TYPES = {'n1-standard-1': (1, 3840), **{f'n1-highcpu-{n}': (n, n * 9216 // 10) for n in (2, 4, 8, 16, 32, 64, 96)}}
+# Series whose machines have gVNIC interfaces only ("all GCP machines from series 3 and above": siderolabs/pkgs issue 1295).
+GVNIC_ONLY = {'a3', 'a4', 'a4x', 'c3', 'c4', 'g4', 'n4'}
+# Of today's images, from memory; DLVM images once lacked GVNIC (ai-infra-cluster-provisioning issue 149): a knob takes it away.
+FEATURES = ['VIRTIO_SCSI_MULTIQUEUE', 'UEFI_COMPATIBLE', 'GVNIC']
 SIZES = {'debian-12': 10, 'cos-stable': 10, 'ubuntu-2404-lts-amd64': 10, 'ubuntu-2204-lts': 10}
 
 
@@ -145,7 +156,7 @@ def series_row(rows, name):
 
 
 def machine_types(contracts, catalog):
-    series = read(os.path.join(contracts, 'gcp'), 'machine_series.csv')
+    series = read(os.path.join(contracts, 'gcp'), 'machine_series.csv') + OTHER_SERIES
     regions = {}
     for row in read(catalog, 'prices.csv'):
         regions.setdefault(row['instance_type'], set()).add(row['region'])
@@ -165,11 +176,15 @@ def machine_types(contracts, catalog):
                 {'guestAcceleratorType': accelerator(row), 'guestAcceleratorCount': int(row['gpus'])}]
         if offered:
             entry['regions'] = offered
+        if host.split('-')[0] in GVNIC_ONLY:
+            entry['gvnicOnly'] = True
         known = series_row(series, host)
         if known:
             entry['provisioningModels'] = known['provisioning_models'].split()
             entry['bootDiskTypes'] = known['boot_disk_types'].split()
             entry['bootDiskType'] = known['disk_type_if_left_out']
+    for host, (vcpus, memory) in OTHER_TYPES.items():
+        out[host] = {**{k: v for k, v in out['n1-standard-2'].items() if k != 'attachable'}, 'guestCpus': vcpus, 'memoryMb': memory}
     return dict(sorted(out.items()))
 
 
@@ -179,7 +194,8 @@ def images(contracts):
         out.append({'family': row['family'], 'project': row['project'],
                     'name': row['family'] + '-v20260818',
                     'architecture': 'ARM64' if row['arch'] == 'arm64' else 'X86_64',
-                    'diskSizeGb': str(SIZES.get(row['family'], 50))})
+                    'diskSizeGb': str(SIZES.get(row['family'], 50)),
+                    'guestOsFeatures': [{'type': name} for name in FEATURES]})
     return out
 
 

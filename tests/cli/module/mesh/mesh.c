@@ -1,7 +1,30 @@
 /* A cloud as unlike a provider of machines as can be: one resource is a whole Ray cluster, with a
  * version instead of a token, elastic groups, no regions, zones or instance types, containers that
  * the cloud starts by itself, and updates and removals that take their time (test_mesh.py). */
+#include <signal.h>
+#include <unistd.h>
 #include "../plain_module.h"
+
+/* As a library below a module might: $MESH_ENDS is where, such as "before create", and how. */
+static void end_here(const char *where)
+{
+	const char *ends = getenv("MESH_ENDS");
+	size_t n = strlen(where);
+	if (ends == NULL || strncmp(ends, where, n) != 0)
+		return;
+	const char *how = ends + n + 1;
+	if (strcmp(how, "exit") == 0)
+		exit(0);
+	if (strcmp(how, "quick_exit") == 0)
+		quick_exit(0);
+	if (strcmp(how, "_exit") == 0)
+		_exit(0);
+	if (strcmp(how, "_Exit") == 0)
+		_Exit(0);
+	if (strcmp(how, "abort") == 0)
+		abort();
+	raise(SIGSEGV);
+}
 
 /* The path is made from a format with an id and a version. */
 static Reply ask(const Call *c, const char *method, const json_t *body, const char *format,
@@ -161,7 +184,9 @@ static rgp_status create(const Call *c)
 	json_object_set_new(body, "marks",
 		json_pack("{s:s, s:s, s:s}", "cluster", str(marks, "cluster"), "lineage",
 			str(marks, "lineage"), "token", str(c->input, "token")));
+	end_here("before create");
 	Reply reply = ask(c, "POST", body, "clusters", "", 0);
+	end_here("after create");
 	json_decref(body);
 	return give_item(c, item, reply, 0);
 }
@@ -199,10 +224,51 @@ static rgp_status update(const Call *c)
 static rgp_status remove_it(const Call *c)
 {
 	const json_t *item = json_array_get(json_object_get(c->input, "items"), 0);
-	return give_item(c, item,
-		ask(c, "DELETE", NULL, "clusters/%s?version=%lld", str(item, "id"),
-			version_of(item)),
-		1);
+	end_here("before remove");
+	Reply reply = ask(
+		c, "DELETE", NULL, "clusters/%s?version=%lld", str(item, "id"), version_of(item));
+	end_here("after remove");
+	return give_item(c, item, reply, 1);
+}
+
+/* Pages of one cluster's members, and first its groups, as the cloud has them: {"groups": {pool:
+ * {...}}, "members": {pool: [...]}, "next"}. */
+static rgp_status give_members(const Call *c, const json_t *item)
+{
+	const char *address = str(item, "address"), *pool;
+	json_int_t page = 0;
+	rgp_status status = RGP_OK;
+	do {
+		Reply reply =
+			ask(c, "GET", NULL, "clusters/%s/members?page=%lld", str(item, "id"), page);
+		json_t *part;
+		if (reply.status != 200 && reply.status != 404)
+			status = RGP_FAIL;
+		json_object_foreach (json_object_get(reply.value, "groups"), pool, part) {
+			json_t *group = json_pack("{s:s, s:s}", "address", address, "pool", pool);
+			json_object_update(group, part);
+			status = status == RGP_OK ? give(c, "group", group) : status;
+		}
+		json_object_foreach (json_object_get(reply.value, "members"), pool, part) {
+			if (status == RGP_OK)
+				status = give(c, "page",
+					json_pack("{s:s, s:s, s:O}", "address", address, "pool",
+						pool, "members", part));
+		}
+		page = json_integer_value(json_object_get(reply.value, "next"));
+		json_decref(reply.value);
+	} while (page && status == RGP_OK);
+	return status;
+}
+
+static rgp_status members(const Call *c)
+{
+	size_t i;
+	const json_t *item;
+	rgp_status status = RGP_OK;
+	json_array_foreach (json_object_get(c->input, "items"), i, item)
+		status = status == RGP_OK ? give_members(c, item) : status;
+	return status == RGP_OK ? give(c, "done", json_pack("{s:b}", "complete", 1)) : status;
 }
 
 /* A line for each pool: "train A100:8 4", "train A100:8 4 gang". */
@@ -225,6 +291,7 @@ static rgp_status export(const Call *c)
 }
 
 CALL(export, export(&c))
+CALL(members, members(&c))
 CALL(resolve, resolve(&c))
 CALL(lower, lower(&c))
 CALL(list, look(&c))
@@ -252,6 +319,8 @@ RGP_ENTRY(mesh)
 		.update = call_update,
 		.ready = call_ready,
 		.find = call_find,
-		.export_form = call_export};
+		.export_form = call_export,
+		.members = call_members};
+	end_here("load");
 	return &provider;
 }

@@ -1,0 +1,34 @@
+/* How each use of libgit2 begins, and what is said when one fails. */
+#include "git/repo.h"
+
+const char *repo_last_words(void)
+{
+	const git_error *error = git_error_last();
+	return error && error->message ? error->message : "unknown error";
+}
+
+bool repo_report_unreadable(const char *path, RgDiags *diags)
+{
+	RgDiag *diag = rg_diags_error(
+		diags, "git.unreadable", "cannot read the git repository of \"%s\"", path);
+	rg_diag_detail(diag, "libgit2: %s", repo_last_words());
+	rg_diag_hint(diag, "check that `git status` works there");
+	return false;
+}
+
+/* libgit2 reads the CA certificates of the system whenever it starts, a tenth of what a plan of 100
+ * nodes takes: it runs until the process ends. */
+bool repo_begin(const char *path, RgDiags *diags)
+{
+	static gsize started;
+	if (g_once_init_enter(&started))
+		g_once_init_leave(&started, git_libgit2_init() >= 0 ? 1 : 2);
+	return started == 1 || repo_report_unreadable(path, diags);
+}
+
+char *repo_author(const git_commit *commit)
+{
+	const git_signature *author = git_commit_author(commit);
+	g_autofree char *text = g_strdup_printf("%s <%s>", author->name, author->email);
+	return g_utf8_make_valid(text, -1);
+}

@@ -1,0 +1,63 @@
+"""What the compiler and the linker add against attacks, in the program and in its modules, as readelf and objdump show it."""
+import json
+import os
+import platform
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+from program import binary
+
+BUILD = Path(binary()).resolve().parents[2]
+X86 = platform.machine() == 'x86_64'
+
+
+def options():
+    file = BUILD / 'meson-info/intro-buildoptions.json'
+    return {one['name']: one['value'] for one in json.loads(file.read_text())} if file.exists() else {}
+
+
+pytestmark = pytest.mark.skipif(options().get('b_sanitize') != 'none' or options().get('optimization') in ('0', 'plain'),
+                                reason='not a build like the one that is installed')
+
+
+def installed():
+    """The program, and the shared objects that it loads."""
+    plan = json.loads((BUILD / 'meson-info/intro-installed.json').read_text())
+    return sorted(Path(built) for built in plan if os.path.isabs(built) and (built.endswith('.so') or os.path.basename(built) == 'raygpu'))
+
+
+def said(*command):
+    return subprocess.run([str(word) for word in command], check=True, capture_output=True, text=True, env={**os.environ, 'LC_ALL': 'C'}).stdout
+
+
+def test_every_file_is_there():
+    names = [file.name for file in installed()]
+    assert {'raygpu', 'aws.so', 'gcp.so', 'kubernetes.so', 'raygpu-http.so', 'raygpu-postgres.so'} <= set(names), names
+
+
+@pytest.mark.parametrize('file', installed() if options() else [], ids=lambda file: file.name)
+def test_the_linker_hardens_it(file):
+    dynamic, segments = said('readelf', '-dW', file), said('readelf', '-lW', file)
+    assert 'GNU_RELRO' in segments, 'what the loader has filled in becomes read-only'
+    assert re.search(r'FLAGS_1\).*\bNOW\b', dynamic), 'all of it, because nothing is bound later'
+    assert re.search(r'GNU_STACK .* RW ', segments) and 'TEXTREL' not in dynamic
+    if file.name == 'raygpu':
+        assert re.search(r'FLAGS_1\).*\bPIE\b', dynamic)
+
+
+def test_the_compiler_hardens_it():
+    program = next(file for file in installed() if file.name == 'raygpu')
+    symbols = said('readelf', '--dyn-syms', '-W', program)
+    assert '__stack_chk_fail' in symbols
+    assert re.search(r'__(?!stack)\w+_chk@', symbols), '_FORTIFY_SOURCE'
+    if not X86:
+        return
+    # a large frame is made a page at a time, and each page is touched
+    code = said('objdump', '-d', '--no-show-raw-insn', program)
+    assert re.search(r'sub +\$0x1000,%rsp\n.*\b(or|mov)[bwlq]? +\$0x0,.*\(%rsp\)', code), '-fstack-clash-protection'
+    # The program has the mark only if all that is linked has it: the C library's start files of some distributions do not.
+    objects = [file for file in Path(str(program) + '.p').glob('*.o')]
+    marks = [said('readelf', '-nW', file) for file in objects]
+    assert marks and all('IBT' in mark and 'SHSTK' in mark for mark in marks), '-fcf-protection'

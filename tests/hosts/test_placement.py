@@ -1,0 +1,124 @@
+"""What `raygpu fit` says of workloads, against a real Ray: raylets that claim the GPUs, CPUs, memory and labels of the spec's nodes get
+what `fit` prints. What starts in any order does, all at once; what starts in an order does in that one; if not all fit, something waits.
+The random specs are those of tests/cli/fit/test_ray_order.py, which checks many more of them with a copy of Ray's rules (ray_rules.py).
+
+RAYGPU_PLACEMENTS: how many specs; figures of a long run: tests/README.md."""
+import datetime
+import itertools
+import json
+import os
+import random
+import subprocess
+import sys
+
+import pytest
+
+from conftest import HERE, environment
+
+sys.path[:0] = [str(HERE.parent / 'cli/fit')]
+import ray_rules  # noqa: E402
+import test_ray_order  # noqa: E402
+from program import Home  # noqa: E402
+
+VERSION = '2.52.0'
+CASES = int(os.environ.get('RAYGPU_PLACEMENTS') or (60 if os.environ.get('RAYGPU_LONG') else 4))
+DIFFERED = [75]  # seeds where Ray once did something else; the others differ from day to day
+MOST_ACTORS = 10  # of a spec: each is a process
+PATIENCE = 300, 5  # seconds: where all must start, and where something must wait
+
+
+def raylet(node):
+    """The arguments of a raylet that claims what the node has."""
+    free = {name: amount / ray_rules.ONE for name, amount in node.free.items() if name not in ('CPU', 'memory')}
+    return {'num_cpus': node.free['CPU'] // ray_rules.ONE, 'num_gpus': len(node.gpus), 'memory': int(node.free['memory']), 'resources': free,
+            'labels': node.labels}
+
+
+def ray_call(entry):
+    group = entry.get('placement_group')
+    if not group:
+        return entry['options']
+    parts = [part for part in group['bundles'] for _ in range(part['count'])]
+    return {'strategy': group['strategy'], 'bundles': [part['resources'] for part in parts],
+            'bundle_label_selector': [part.get('label_selector') or {} for part in parts]}
+
+
+def submissions(report, rng):
+    """What is submitted at a time, as the report promises: all, or each workload when the one before it runs; one more of each workload of
+    which not all replicas were placed."""
+    order = []
+    for one in report['workloads']:
+        for entry in one['ray']:
+            times = entry['groups'] if 'placement_group' in entry else entry['replicas']
+            order.append([one['workload'], times, ray_call(entry)])
+        if one['together'] < one['replicas'] and one['ray']:
+            order.append([one['workload'], 1, ray_call(one['ray'][0])])
+    if report['start'] == 'in_order':
+        first = [[row for row in order if row[0] == name] for name in report['start_order']]
+        last = [row for row in order if row[0] not in report['start_order']]
+        return [stage for stage in [*first, last] if stage]
+    rng.shuffle(order)
+    return [order]
+
+
+def actors(stages):
+    return sum(times for stage in stages for _, times, what in stage if 'bundles' not in what)
+
+
+def ask(home, n):
+    """(report, case for ray_place.py) of a random spec; None: too large."""
+    pools, workloads = test_ray_order.random_case(n)
+    report = test_ray_order.ask(home, pools, workloads)
+    stages = submissions(report, random.Random(n))
+    if actors(stages) > MOST_ACTORS or report['start'] == 'uncertain' and report['all_fit']:
+        return None
+    nodes = test_ray_order.nodes_of(pools)
+    return report, {'nodes': [raylet(node) for node in nodes], 'stages': stages, 'patience': PATIENCE[not report['all_fit']]}
+
+
+@pytest.fixture(scope='module')
+def place():
+    """A function: a case on Ray."""
+    with subprocess.Popen([environment(VERSION) / 'bin/python', HERE / 'ray_place.py'], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+                          text=True) as process:
+        def play(case):
+            process.stdin.write(json.dumps(case) + '\n')
+            process.stdin.flush()
+            return json.loads(process.stdout.readline())
+        yield play
+        process.stdin.close()
+
+
+def test_ray_places_what_fit_says(place, tmp_path):
+    home = Home(tmp_path)
+    seen, wrong, tried = [], [], 0
+    for n in itertools.chain(DIFFERED, itertools.count(datetime.date.today().toordinal() % 10000 * 10)):
+        if len(seen) >= CASES and {'any_order', 'not all'} <= set(seen):
+            break
+        tried += 1
+        asked = ask(home, n)
+        if not asked:
+            continue
+        report, case = asked
+        if not report['all_fit'] and seen.count('not all') * 3 > len(seen):
+            continue  # most of them: one in three is enough
+        said = place(case)
+        never = [one['workload'] for one in report['workloads'] if not one['ray']]
+        seen.append(report['start'] if report['all_fit'] else 'not all')
+        if report['all_fit'] == bool(said['waiting'] or never):
+            wrong.append((n, seen[-1], said, case['stages']))
+    print({what: seen.count(what) for what in sorted(set(seen))}, 'of', tried)
+    assert not wrong, '\n'.join(f'spec {number}: {what}: {json.dumps(said)}: {json.dumps(stages)}' for number, what, said, stages in wrong)
+
+
+def test_a_wrong_promise_is_noticed(place, tmp_path):
+    """Groups that are said to start in an order, in the other one."""
+    pools = {'p': {'instance_type': 'g5.12xlarge', 'nodes': 3}}
+    workloads = {'packed': {'gpus': 1, 'cpus': 0.5, 'replicas': 6, 'gang': True},
+                 'spread': {'gpus': 0.5, 'cpus': 1, 'nodes': 3, 'replicas': 3, 'gang': True}}
+    report = test_ray_order.ask(Home(tmp_path), pools, workloads, code=0)
+    assert report['start_order'] == ['spread', 'packed']
+    stages = submissions(report, random.Random(0))
+    nodes = [raylet(node) for node in test_ray_order.nodes_of(pools)]
+    assert place({'nodes': nodes, 'stages': stages, 'patience': PATIENCE[0]})['waiting'] == []
+    assert place({'nodes': nodes, 'stages': stages[::-1], 'patience': PATIENCE[1]})['waiting'] == ['spread']
