@@ -5,7 +5,7 @@
 #            analysis and whole-program tests of the changed files (tests/touched.py)
 #   --long   also the runs that take many minutes (their last figures: tests/bench/README.md)
 # RAYGPU_KUBE=1, or --long: builds Kubernetes' API server first if it is not built yet (tests/kube/README.md; 4 to 11 minutes). Otherwise
-# tests that need it are skipped by name unless an earlier run built it.
+# tests that need it are skipped by name; --quick uses it where an earlier run built it.
 # Build folders: $RAYGPU_TEST_DIR or /tmp/raygpu-test-$UID. The map of the tests: tests/README.md.
 # shellcheck disable=SC2317  # functions are run by `stage`
 set -u
@@ -21,39 +21,19 @@ done
 export RAYGPU_LONG=$long
 work=${RAYGPU_TEST_DIR:-/tmp/raygpu-test-$(id -u)}
 results=$work/results
-mkdir -p "$results" && rm -f "$results"/*
+mkdir -p "$work"
+exec 9>"$work/lock" # of this process alone: those that it starts do not inherit it
+flock -n 9 || { echo "tests/run.sh: another run uses $work; name another folder in RAYGPU_TEST_DIR" >&2; exit 1; }
+rm -rf "$results" && mkdir "$results"
 tests/install.sh test || exit 1
 failed=0
 times=$results/times
 jobs_beside=()
 waiting=$((2 * $(nproc)))  # tests at a time: each waits more than it works
-patient=$((4 * $(nproc))) # the same at the end, when little runs beside them
 # Copies of the tree with the flags of the first build (recipes, quick start) take its objects from this cache.
 export CCACHE_DIR=${CCACHE_DIR:-$work/ccache} CCACHE_NOHASHDIR=1 CCACHE_COMPILERCHECK=content CCACHE_DEPEND=1 CCACHE_SLOPPINESS=locale
-# What shells, official clients, servers in Python and kill -9 make of raygpu: ASan would only slow these down.
-plain="tests/cli/aws/test_moto.py tests/cli/boot tests/cli/ci tests/cli/command/test_completion.py tests/cli/command/test_hardening.py
-  tests/cli/command/test_startup.py
-  tests/cli/gcp/test_gcloud.py tests/cli/gcp/test_gcp_client.py tests/cli/gcp/test_gcp_described.py tests/cli/kube/test_kube_kill.py
-  tests/cli/sim/test_aws_cli.py
-  tests/cli/sim/test_gce_gcloud.py tests/cli/state/test_gcs_clients.py"
-# Many processes of code that other files run under ASan, too: without it in every run, with it by --long.
-often="tests/cli/adopt/test_foreign_tags.py tests/cli/adopt/test_import.py tests/cli/adopt/test_imports_in_spec.py
-  tests/cli/adopt/test_other_account.py tests/cli/adopt/test_removed_in_spec.py tests/cli/adopt/test_renamed.py
-  tests/cli/apply/test_apply_many.py tests/cli/apply/test_enabled.py tests/cli/apply/test_failover.py
-  tests/cli/apply/test_rolling.py tests/cli/aws/test_aws_head_address.py tests/cli/aws/test_aws_placement.py
-  tests/cli/aws/test_aws_reservation.py tests/cli/aws/test_aws_spot.py tests/cli/command/test_connect.py
-  tests/cli/fit/test_fit_properties.py tests/cli/fit/test_offers_csv.py tests/cli/gcp/test_gcp_as_on_aws.py
-  tests/cli/gcp/test_gcp_capacity.py tests/cli/gcp/test_gcp_preempted.py tests/cli/kube/test_kube_calls.py
-  tests/cli/kube/test_kube_copies.py tests/cli/kube/test_kube_gitops.py tests/cli/kube/test_kube_kubectl.py
-  tests/cli/kube/test_kube_old_kueue.py tests/cli/kube/test_kube_queues.py tests/cli/kube/test_kube_race.py
-  tests/cli/kube/test_kube_rolling.py tests/cli/module/test_boot_by.py tests/cli/module/test_mesh.py
-  tests/cli/module/test_providers_check.py tests/cli/ready/test_hardware.py tests/cli/ready/test_unhealthy.py
-  tests/cli/ready/test_waiting.py tests/cli/ssh/test_ssh_calls.py tests/cli/ssh/test_ssh_check.py
-  tests/cli/ssh/test_ssh_cuts.py tests/cli/ssh/test_ssh_faults.py tests/cli/ssh/test_ssh_story.py tests/cli/report/test_many.py tests/cli/report/test_runner_commands.py
-  tests/cli/state/test_every_store.py tests/cli/state/test_gcs.py tests/cli/state/test_migrate.py
-  tests/cli/state/test_name_taken.py tests/cli/state/test_s3.py tests/cli/state/test_state_damage.py
-  tests/cli/state/test_state_move.py tests/cli/state/test_state_place.py tests/cli/state/test_state_pull.py"
-[ -n "$long" ] || plain="$plain $often"
+# Of tests/cli/sim: official clients, which ASan would only slow down.
+clients="tests/cli/sim/test_aws_cli.py tests/cli/sim/test_gce_gcloud.py"
 # -O1 runs as fast as -O2 under ASan, and with lines only (-g1) compiles in half the time. The checks of null pointers, where the
 # program would crash anyway, and of alignment cost a third of it.
 asan_args=-g1
@@ -84,6 +64,7 @@ stage() {
   shift
   printf '\n== %s\n' "$title"
   (
+    exec 9>&-
     "$@" || code=$?
     times >"$results/stage.times"
     exit "$code"
@@ -99,6 +80,7 @@ beside() {
   shift 2
   set -m # a process group of its own, so that all of it can be ended
   {
+    exec 9>&-
     begun=$SECONDS code=0
     "$@" >"$results/$name.out" 2>&1 || code=$?
     times >"$results/$name.times"
@@ -152,10 +134,26 @@ print(json.dumps({'name': sys.argv[1], 'result': 'ERROR', 'returncode': 1, 'stdo
 END
 }
 
+# once_more NAME SCRIPT: what repeats the failures of a stage, alone; tests/count.py decides whether it does. Not with --long, where a test
+# that fails now and then has failed.
+once_more() {
+  [ -z "$long" ] || return 0
+  { export -p | grep -E '^declare -x (RAYGPU_\w+|[A-Z]+SAN_OPTIONS)='; echo "$2"; } >"$results/$1.again"
+}
+
+second_look() {
+  local name words
+  while read -r name words; do
+    # shellcheck disable=SC2086  # a list of words
+    stage "a second look at $name${words:+: $words}" bash "$results/$name.again" $words
+  done < <(/usr/bin/python3 tests/count.py --again "$results")
+}
+
 finish() {
+  second_look
   printf '\n== times, and of them processor time\n'
   cat "$times"
-  /usr/bin/python3 tests/count.py "$results"/*.xml "$results"/*.json || failed=1
+  /usr/bin/python3 tests/count.py "$results" || failed=1
   exit "$failed"
 }
 
@@ -183,18 +181,36 @@ configure() {
   echo "$made" >"$work/$name/made"
 }
 
-# build NAME [MESON OPTIONS...]
-build() {
+# compile NAME TARGET...: all targets if none is named
+compile() {
   local name=$1 log=$work/$1.log
-  configure "$@" || return 1
-  ninja -C "$work/$name" >"$log" 2>&1 || { grep -A12 -m3 FAILED "$log"; broken "build-$name" "$log"; return 1; }
+  shift
+  ninja -C "$work/$name" "$@" >"$log" 2>&1 || { grep -A12 -m3 FAILED "$log"; broken "build-$name" "$log"; return 1; }
 }
+
+# build NAME [MESON OPTIONS...]
+build() { configure "$@" && compile "$1"; }
+
+# build_programs NAME [MESON OPTIONS...]: all but the unit tests
+build_programs() {
+  configure "$@" || return 1
+  local targets
+  mapfile -t targets < <(meson introspect --targets "$work/$1" | /usr/bin/python3 -c '
+import json, os, sys
+top = os.path.realpath(sys.argv[1])
+for one in json.load(sys.stdin):
+    if one["build_by_default"] and not one["name"].startswith(("test_", "corpus_")):
+        print(*(os.path.relpath(path, top) for path in one["filename"]), sep="\n")' "$work/$1")
+  compile "$1" "${targets[@]}"
+}
+
+# The results of both are judged by tests/count.py at the end.
 
 # unit NAME [MESON OPTIONS...]: the C tests of a build; builds what they need if it is not built yet
 unit() {
-  local name=$1 code=0
+  local name=$1 code=0 logs=$work/$1/meson-logs
   shift
-  meson test -C "$work/$name" --print-errorlogs --timeout-multiplier 4 \
+  MALLOC_PERTURB_=165 meson test -C "$work/$name" --print-errorlogs --timeout-multiplier 4 \
     --num-processes "$waiting" "$@" >"$work/$name.tests" 2>&1 || code=$?
   case $code in
   0) ;;
@@ -202,20 +218,25 @@ unit() {
   *) cat "$work/$name.tests" ;;
   esac
   grep -E '^(Ok|Fail|Skipped|Timeout)' "$work/$name.tests"
-  cp "$work/$name/meson-logs/testlog.junit.xml" "$results/unit-$name.xml"
-  cp "$work/$name/meson-logs/testlog.json" "$results/unit-$name.json"
-  return "$code"
+  cp "$logs/testlog.junit.xml" "$results/unit-$name.xml"
+  cp "$logs/testlog.json" "$results/unit-$name.json"
+  once_more "unit-$name" "MALLOC_PERTURB_=165 meson test -C '$work/$name' --no-rebuild --print-errorlogs --timeout-multiplier 8 --num-processes 1 --logbase again \"\$@\"
+cp '$logs/again.junit.xml' '$results/again-unit-$name.xml'; cp '$logs/again.json' '$results/again-unit-$name.json'"
 }
 
 # py NAME BUILD PATHS...: pytest against a build
 py() {
-  local name=$1 against=$2 code=0
+  local name=$1 code=0
+  export RAYGPU_BUILD=$work/$2
   shift 2
-  RAYGPU_BUILD=$work/$against /usr/bin/python3 -m pytest -q -p no:cacheprovider \
-    --junitxml="$results/py-$name.xml" "$@" >"$results/$name.said" 2>&1 || code=$?
+  local words=(/usr/bin/python3 -m pytest -q -o "cache_dir=$results/cache-$name" "$@")
+  "${words[@]}" --junitxml="$results/py-$name.xml" >"$results/$name.said" 2>&1 || code=$?
   cat "$results/$name.said"
-  [ "$code" -lt 2 ] || broken "py-$name" "$results/$name.said" # it did not run to its end
-  return "$code"
+  # it did not run to its end
+  if [ "$code" -ge 2 ] || [ ! -s "$results/py-$name.xml" ]; then broken "py-$name" "$results/$name.said"; return 1; fi
+  # a failure of what is random is a finding
+  [ "$name" = crash ] || once_more "py-$name" \
+    "$(printf '%q ' "${words[@]}" -n 0 --last-failed --last-failed-no-failures none --junitxml="$results/again-py-$name.xml")"
 }
 
 # intercept_tls_get_addr=0: up to GCC 13 that interceptor takes some blocks of thread-local memory for older ones of glibc, and
@@ -243,6 +264,12 @@ first() {
   "$@"
 }
 
+with_seed() {
+  export RAYGPU_SEED=$1
+  shift
+  "$@"
+}
+
 kube_server() {
   tests/kube/build.sh >"$work/kube.log" 2>&1 || { tail -20 "$work/kube.log"; broken build-kube "$work/kube.log"; return 1; }
 }
@@ -252,13 +279,21 @@ bench() {
   return "${PIPESTATUS[0]}"
 }
 
+# due PATH...: with --long, or if a file changed whose path begins like one of these
+due() { [ -n "$long" ] || /usr/bin/python3 tests/touched.py changed "$@"; }
+
 # ---- what always runs: fast stages first
 
-[ -z "${RAYGPU_KUBE:-$long}" ] || stage "Kubernetes' API server: build it unless an earlier run did" kube_server
+[ -n "$quick$long" ] || export RAYGPU_KUBE=${RAYGPU_KUBE:-0}
+[ "${RAYGPU_KUBE:-${long:-0}}" = 0 ] || stage "Kubernetes' API server: build it unless an earlier run did" kube_server
 
 stage "lint" py lint gcc tests/lint
-stage "gcc, warnings are errors" build gcc || give_up
-stage "unit tests" unit gcc
+if [ -n "$quick$long" ]; then
+  stage "gcc, warnings are errors" build gcc || give_up
+  stage "unit tests" unit gcc
+else # unit tests run under ASan only
+  stage "gcc, warnings are errors" build_programs gcc || give_up
+fi
 
 if [ -n "$quick" ]; then
   files=$(touched c) tests=$(touched cli)
@@ -273,22 +308,24 @@ if [ -z "$quick" ]; then
   # three rows of stages beside those below: more at a time would only make each wait for the others
   beside hosts "real hosts and a real Ray: the start scripts under Docker Engine, and over ssh" first py hosts gcc -n 2 --dist loadfile tests/hosts
   behind kube "Kubernetes: schemas, and the API server where it is built" py kube gcc tests/kube
+  ! due tests/install.sh examples/quickstart.sh tests/quickstart || export RAYGPU_BARE=1
   behind quickstart "the README's first command" py quickstart gcc tests/quickstart
-  behind mutator "the tool of the mutation tests" py mutator gcc tests/mutation
-  beside crash "kill -9 and scale" py crash gcc -n "$waiting" tests/crash
+  ! due tests/mutation || behind mutator "the tool of the mutation tests" py mutator gcc tests/mutation
   # shellcheck disable=SC2086  # a list of words
-  behind plain "whole program: shells, official clients, kill -9" py plain gcc -n "$waiting" --dist loadfile $plain
-  beside analysis "cppcheck and clang-tidy" low py analysis gcc tests/analysis
-  behind recipes "the recipes of src/HACKING.md, each done in a copy of the tree" py recipes gcc tests/recipes
+  beside plain "whole program" py plain gcc -n "$waiting" --dist loadfile --ignore=tests/cli/sim tests/cli $clients
+  ! due src/HACKING.md tests/recipes || export RAYGPU_RECIPES=1
+  beside recipes "the recipes of src/HACKING.md" py recipes gcc tests/recipes
+  seed=${RAYGPU_SEED:-$(git rev-list --count HEAD 2>/dev/null || echo 1)} # other instants for each commit
+  behind crash "kill -9 and scale (RAYGPU_SEED=$seed)" with_seed "$seed" py crash gcc -n "$waiting" tests/crash
   stage "build with ASan and UBSan" build asan -Db_sanitize=address,undefined -Db_lundef=false -Doptimization=1 \
     "-Dc_args=$asan_args" || give_up
+  beside analysis "cppcheck and clang-tidy" low py analysis asan tests/analysis # of a build with the unit tests
   stage "ASan and UBSan: unit tests" sanitized unit asan
   # shellcheck disable=SC2046,SC2086  # lists of words
   stage "ASan and UBSan: the simulator" sanitized py asan-sim asan -n "$waiting" --dist loadfile \
-    $(printf -- '--ignore=%s ' $plain) tests/cli/sim
-  # shellcheck disable=SC2046,SC2086
-  stage "ASan and UBSan: the whole program" plain_sim sanitized py asan asan -n "$patient" --dist loadfile \
-    $(printf -- '--ignore=%s ' $plain tests/cli/sim) tests/cli
+    $(printf -- '--ignore=%s ' $clients) tests/cli/sim
+  # shellcheck disable=SC2046
+  stage "ASan and UBSan: the whole program" plain_sim sanitized py asan asan -n "$waiting" --dist loadfile $(touched asan)
   CC="ccache clang" configure tsan -Db_sanitize=thread -Db_lundef=false -Doptimization=1 -Dc_args=-g1 &&
     stage "clang and TSan: build and run what has threads" unit tsan --suite threads
   join
@@ -296,7 +333,17 @@ fi
 
 # ---- what takes many minutes, one after the other: their figures need an idle machine
 
+other_seeds() {
+  local code=0
+  for _ in $(seq 20); do
+    meson test -C "$work/gcc" --no-rebuild --print-errorlogs --logbase seeds --test-args="--seed=R02S$(od -An -tx1 -N16 /dev/urandom | tr -d ' \n')" \
+      catalog_own fit_offers fit_offers_reasons fit_whole >"$results/seeds.said" || { code=1; broken seeds "$results/seeds.said"; }
+  done
+  return "$code"
+}
+
 if [ -n "$long" ]; then
+  stage "unit tests that choose at random: 20 other seeds" other_seeds
   stage "valgrind: unit tests, and raygpu from validate to destroy" py valgrind gcc tests/valgrind
   stage "mutants: one token changed, and a test that fails (tests/mutation/README.md)" \
     nice tests/mutation/run --survivors "$results/survivors.txt"

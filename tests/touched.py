@@ -1,15 +1,26 @@
 #!/usr/bin/env python3
-"""What a change affects, for `tests/run.sh --quick`: compared with the merge base with main, including
-uncommitted changes.
+"""What a change affects: compared with the merge base with the published main, or with the commit before if that is where we are;
+including uncommitted changes. And which whole-program tests run under ASan.
 
-usage: tests/touched.py c      C files, for the analysis
-       tests/touched.py cli    whole-program tests: the changed ones, the folders of TABLE, and always SMOKE"""
+usage: tests/touched.py c                  C files, for the analysis
+       tests/touched.py cli                whole-program tests: the changed ones, the folders of TABLE, and always SMOKE
+       tests/touched.py changed PATH...    exit code 0 if a file changed whose path begins like one of these
+       tests/touched.py asan               whole-program tests under ASan: CORE, and a tenth of the others, each tenth commit the same; all
+                                           but SLOW if RAYGPU_LONG is set; not the simulator's, which are another stage"""
 import os
 import subprocess
 import sys
+import zlib
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 SMOKE = ['tests/cli/apply/test_story.py']
+# Chosen by what they cover of cmd/raygpu and src/pipeline (tests/README.md).
+CORE = ['tests/cli/apply/test_story.py']
+TURNS = 10
+# What shells, official clients, servers in Python and kill -9 make of raygpu, which ASan would only slow down; and start-up.
+SLOW = ('tests/cli/aws/test_moto.py', 'tests/cli/boot/', 'tests/cli/ci/', 'tests/cli/command/test_completion.py',
+        'tests/cli/command/test_hardening.py', 'tests/cli/command/test_startup.py', 'tests/cli/gcp/test_gcloud.py', 'tests/cli/gcp/test_gcp_client.py',
+        'tests/cli/gcp/test_gcp_described.py', 'tests/cli/kube/test_kube_kill.py', 'tests/cli/state/test_gcs_clients.py')
 # A file belongs to the first row that is a prefix of its path; the folders are those of tests/cli.
 TABLE = [
     ('src/abi/', 'module'),
@@ -74,10 +85,10 @@ def git(*words):
 
 
 def base():
-    """The commit that this branch left main at; without one, the last commit."""
-    for main in ('origin/HEAD', 'origin/main', 'origin/master', 'main', 'master'):
+    """The commit that this branch left the published main at; on that main, the commit before."""
+    for main in ('origin/main', 'origin/master', 'origin/HEAD', 'main', 'master'):
         if found := git('merge-base', 'HEAD', main):
-            return found[0]
+            return found[0] if found != git('rev-parse', 'HEAD') else 'HEAD~1'
     return 'HEAD'
 
 
@@ -98,8 +109,24 @@ def tests_of(paths):
     return sorted(one for one in wanted if not any(one.startswith(other + '/') for other in wanted))
 
 
+def in_turn(paths, count):
+    """A tenth of them, by the number of commits."""
+    return [path for path in paths if zlib.crc32(path.encode()) % TURNS == count % TURNS]
+
+
+def under_asan():
+    others = [path for path in git('ls-files', 'tests/cli/**/test_*.py') if path not in CORE and not path.startswith((*SLOW, 'tests/cli/sim/'))]
+    if os.environ.get('RAYGPU_LONG'):
+        return CORE + others
+    return CORE + in_turn(others, int((git('rev-list', '--count', 'HEAD') or '0')[0]))
+
+
 if __name__ == '__main__':
-    if sys.argv[1:] == ['c']:
+    if sys.argv[1:2] == ['changed']:
+        sys.exit(0 if any(path.startswith(tuple(sys.argv[2:])) for path in files()) else 1)
+    if sys.argv[1:] == ['asan']:
+        print(' '.join(under_asan()))
+    elif sys.argv[1:] == ['c']:
         print(' '.join(path for path in files() if path.endswith('.c')))
     elif sys.argv[1:] == ['cli']:
         print(' '.join(tests_of(files())))

@@ -86,13 +86,18 @@ def anywhere(text):
     return text.replace(os.path.realpath(BUILD), 'build').replace(ROOT + '/', '').replace(ROOT, '.')
 
 
+# Of optimization, debugging and sanitizers, which differ between the builds; clang-tidy says the same with and without.
+BUILDS_OWN = re.compile(r' (-O\d|-g\d?|-f(no-)?sanitize\S*|-fno-omit-frame-pointer|-[DU]_FORTIFY_SOURCE\S*)(?= )')
+
+
 def sum_of(checks, name):
     """Of all that clang-tidy sees of the file; None: not built, so nobody knows what it includes."""
     row = commands().get(name)
     read = row and included().get(row.get('output'))
     if not read:
         return None
-    options = anywhere(row['command'][row['command'].index(' -'):])  # without the compiler
+    options = BUILDS_OWN.sub('', anywhere(row['command'][row['command'].index(' -'):]))  # without the compiler
+    read = [one for one in read if '/bits/' not in one]  # _FORTIFY_SOURCE adds some of the C library's
     what = [settings(), checks, options, *sorted(f'{anywhere(one)} {digest(one)}' for one in read)]
     return hashlib.sha256('\n'.join(what).encode()).hexdigest()[:24]
 

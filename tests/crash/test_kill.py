@@ -2,7 +2,7 @@
 with a consistency delay and errors after commit. After the next apply the world contains exactly the desired
 nodes and the state agrees: no orphan, no duplicate.
 
-RAYGPU_KILLS sets the number of kills (100; 300 with --long), RAYGPU_SEED the seed (1). Four clouds share the
+RAYGPU_KILLS sets the number of kills (24; 100 with --long), RAYGPU_SEED the seed (1; tests/run.sh: the number of commits). Four clouds share the
 kills in parallel, each with its own seed."""
 import os
 import random
@@ -15,7 +15,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(
 from program import Home, spec  # noqa: E402
 from sim_server import Sim, tags_of  # noqa: E402
 
-KILLS = int(os.environ.get('RAYGPU_KILLS', '300' if os.environ.get('RAYGPU_LONG') else '100'))
+KILLS = int(os.environ.get('RAYGPU_KILLS', '100' if os.environ.get('RAYGPU_LONG') else '24'))
 SEED = int(os.environ.get('RAYGPU_SEED', '1'))
 CLOUDS = 4
 POOLS = {'train': ('A100:8', 3), 'serve': ('T4:1', 4)}

@@ -1,7 +1,7 @@
 """kill -9 at seeded random instants while apply moves from candidate to candidate: the spec ends where the cloud has
 capacity, nothing is left behind elsewhere, and no two candidates ever hold nodes for one slot.
 
-RAYGPU_KILLS sets the number of kills of each scenario (5; 25 with --long), RAYGPU_SEED the seed (1)."""
+RAYGPU_FAILOVER_KILLS sets the number of kills of each scenario (5; 25 with --long), RAYGPU_SEED the seed (1)."""
 import os
 import random
 import sys
@@ -13,7 +13,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(
 from program import Home, spec  # noqa: E402
 from sim_server import Sim, tags_of  # noqa: E402
 
-KILLS = int(os.environ.get('RAYGPU_KILLS', '25' if os.environ.get('RAYGPU_LONG') else '5'))
+KILLS = int(os.environ.get('RAYGPU_FAILOVER_KILLS', '25' if os.environ.get('RAYGPU_LONG') else '5'))
 SEED = int(os.environ.get('RAYGPU_SEED', '1'))
 P4D = 'p4d.24xlarge'
 REGIONS = ['us-east-1', 'us-west-2']

@@ -2,7 +2,7 @@
 never reported wrongly, whatever the spec is by then, and the next apply that may act brings the world to the
 spec.
 
-RAYGPU_UPDATE_KILLS sets the number of kills (6; 60 with --long), RAYGPU_SEED the seed (1)."""
+RAYGPU_UPDATE_KILLS sets the number of kills (2; 60 with --long), RAYGPU_SEED the seed (1)."""
 import os
 import random
 import re
@@ -15,7 +15,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(
 from program import Home, spec  # noqa: E402
 from sim_server import Sim, tags_of  # noqa: E402
 
-KILLS = int(os.environ.get('RAYGPU_UPDATE_KILLS', '60' if os.environ.get('RAYGPU_LONG') else '6'))
+KILLS = int(os.environ.get('RAYGPU_UPDATE_KILLS', '60' if os.environ.get('RAYGPU_LONG') else '2'))
 SEED = int(os.environ.get('RAYGPU_SEED', '1'))
 LATENCY_S, DELAY_S = 0.4, 1.5  # of a change of tags: half before it takes effect; of what Describe calls show
 

@@ -22,11 +22,13 @@ import urllib.request
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '../cli'))
 import ports  # noqa: E402, after the path to it
 
-NOT_BUILT = 'the Kubernetes API server is not built: run tests/kube/build.sh'
+NOT_BUILT = 'the real API server of Kubernetes: with --long or RAYGPU_KUBE=1 (tests/kube/README.md)'
 
 
 def folder():
-    """Of the newest build, or None."""
+    """Of the newest build; None: not built, or not to be used (RAYGPU_KUBE=0)."""
+    if os.environ.get('RAYGPU_KUBE') == '0':
+        return None
     cache = os.path.join(os.environ.get('XDG_CACHE_HOME') or os.path.join(os.path.expanduser('~'), '.cache'), 'raygpu-kube')
     found = sorted(glob.glob(os.path.join(cache, '*', 'VERSIONS')), key=os.path.getmtime)
     return os.path.dirname(found[-1]) if found else None

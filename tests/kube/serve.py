@@ -19,7 +19,7 @@ GPUS = (('NVIDIA-A100-SXM4-40GB', 8, 2), ('Tesla-V100-SXM3-32GB', 8, 2), ('Tesla
 
 def main(path, namespace):
     if not apiserver.folder():
-        sys.exit(apiserver.NOT_BUILT)
+        sys.exit('not built: run tests/kube/build.sh')
     ended = threading.Event()
     signal.signal(signal.SIGTERM, lambda *_: ended.set())
     signal.signal(signal.SIGINT, lambda *_: ended.set())

@@ -24,6 +24,20 @@ class Tree:
         self.write(path, text.replace(place, new + place if before else place + new, -1 if every else 1))
 
 
+class Draft(Tree):
+    """The tree as an edit would leave it, in memory; `texts`: what it has changed."""
+
+    def __init__(self, folder):
+        super().__init__(folder)
+        self.texts = {}
+
+    def read(self, path):
+        return self.texts[path] if path in self.texts else super().read(path)
+
+    def write(self, path, text):
+        self.texts[path] = text
+
+
 def attribute_in_requests(tree):
     """`monitoring` in RunInstances, and in what DescribeInstances answers."""
     aws = 'providers/aws/'

@@ -13,7 +13,7 @@ from store_checks import check, words
 from stores import wait_for
 
 LONG = bool(os.environ.get('RAYGPU_LONG'))
-KILLS = int(os.environ.get('RAYGPU_KILLS', '100' if LONG else '4'))
+KILLS = int(os.environ.get('RAYGPU_STORE_KILLS', '100' if LONG else '4'))
 SEED = int(os.environ.get('RAYGPU_SEED', '1'))
 
 
