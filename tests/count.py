@@ -105,6 +105,9 @@ def last_line(case):
     said = next((line[2:].strip() for line in lines if line.startswith('E  ')), '')
     where = next((line for line in reversed(lines) if re.match(r'\S+\.(py|c|h):\d+', line) or 'not ok' in line or 'ERROR' in line),
                  lines[-1] if lines else '')
+    place, _, kind = where.rpartition(': ')
+    if kind and said.startswith(kind):  # of pytest: the place, then the exception once more
+        where = place + ':'
     return ' '.join(f'{where} {said}'.split())[:240]
 
 

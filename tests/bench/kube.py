@@ -49,7 +49,7 @@ def make_pods(cluster):
 
 
 def live_rows(folder, clusters, groups, pods, repeats):
-    home = Home(folder, {name: value for name, value in os.environ.items() if not name.startswith('KUBE')})
+    home = Home(folder)
     os.mkdir(home.path('specs'))
     for number in range(clusters):
         home.write(f'specs/c{number}.yaml', spec(f'c{number}', groups, pods // clusters // groups))

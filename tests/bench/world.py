@@ -165,7 +165,7 @@ class Pages:
             os.unlink(port_file)
         self.process = subprocess.Popen([built('tests/bench/bench-pages'), world.pages, port_file, str(latency_ms)],
                                         stdin=subprocess.DEVNULL)
-        deadline = time.monotonic() + 60
+        deadline = time.monotonic() + 120
         while not os.path.exists(port_file):
             if self.process.poll() is not None or time.monotonic() > deadline:
                 raise RuntimeError('bench-pages does not come up')

@@ -9,6 +9,7 @@ import re
 import signal
 import subprocess
 import threading
+import time
 import urllib.parse
 
 
@@ -26,6 +27,7 @@ class Cut:
         self.started = threading.Event()
         self.lock = threading.Lock()
         self.count = 0
+        self.open = 0  # connections
         self.found = None  # the number of the first request of the pattern
 
     def number(self, text):
@@ -45,6 +47,15 @@ class Cut:
             return False
         self.client.wait()
         return True
+
+    def opened(self, change):
+        with self.lock:
+            self.open += change
+
+    def wait_for_the_others(self):
+        """Until the cloud has answered what the client sent beside the request at which it was killed."""
+        while self.open:
+            time.sleep(0.01)
 
     def __enter__(self):
         cut = self
@@ -80,10 +91,13 @@ class Cut:
             do_GET = do_POST = do_PATCH = do_DELETE = forward
 
             def handle(self):
+                cut.opened(1)
                 try:
                     super().handle()
                 except OSError:  # of a client that was killed
                     pass
+                finally:
+                    cut.opened(-1)
 
         class Server(http.server.ThreadingHTTPServer):
             daemon_threads = True

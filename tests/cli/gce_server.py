@@ -14,6 +14,7 @@ import urllib.error
 import urllib.parse
 import urllib.request
 
+from inherited import inherited
 from sim_server import Sim
 
 PROJECT = 'demo-project'
@@ -178,9 +179,6 @@ class Gce(Sim):
 
 def gce_env(gce, **more):
     """Credentials of the metadata server, as on a machine in Google Cloud."""
-    env = {k: v for k, v in os.environ.items() if not k.startswith(('GOOGLE_', 'CLOUDSDK_', 'GCE_', 'AWS_'))}
-    env.update(GCE_METADATA_HOST=gce.url.split('//')[1], GOOGLE_CLOUD_PROJECT=PROJECT,
-               CLOUDSDK_API_ENDPOINT_OVERRIDES_COMPUTE=gce.url + '/compute/v1/',
-               CLOUDSDK_API_ENDPOINT_OVERRIDES_CLOUDRESOURCEMANAGER=gce.url + '/')
-    env.update(more)
-    return env
+    return inherited(**{'GCE_METADATA_HOST': gce.url.split('//')[1], 'GOOGLE_CLOUD_PROJECT': PROJECT,
+                        'CLOUDSDK_API_ENDPOINT_OVERRIDES_COMPUTE': gce.url + '/compute/v1/',
+                        'CLOUDSDK_API_ENDPOINT_OVERRIDES_CLOUDRESOURCEMANAGER': gce.url + '/', **more})

@@ -16,6 +16,7 @@ import subprocess
 from pathlib import Path
 
 import events
+from inherited import inherited
 
 ROOT = Path(__file__).resolve().parents[2]
 BACKOFF_MS = '50'  # the longest wait before raygpu tries again; delete it from `env` to wait as users do
@@ -74,9 +75,7 @@ class Home:
 
     def __init__(self, folder, env=None):
         self.folder = str(folder)
-        self.env = dict(env or os.environ)
-        for name in ('NO_COLOR', 'CLICOLOR_FORCE', 'RAYGPU_STATE', 'RAYGPU_PROVIDER_PATH'):
-            self.env.pop(name, None)
+        self.env = {**inherited(), **(env or {})}
         self.env['HOME'] = self.folder
         self.env['RAYGPU_LOOPBACK_BACKOFF_MS'] = BACKOFF_MS
         self.env['RAYGPU_LOOPBACK_WAIT_S'] = WAIT_S

@@ -30,7 +30,10 @@ import urllib.parse
 import urllib.request
 import xml.etree.ElementTree as ElementTree
 
+from inherited import inherited
+
 REGION = 'us-east-1'
+PATIENCE_S = 120  # for what comes soon: it matters only where it never comes
 # The pair that raygpu-sim knows from the start.
 KEY = 'AKIDEXAMPLE'
 SECRET = 'wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY'
@@ -82,7 +85,7 @@ class Sim:
         self.stderr = open(os.path.join(self.folder, 'stderr'), 'ab')
         self.process = subprocess.Popen(command + self.options, stderr=self.stderr,
                                         stdin=subprocess.DEVNULL)
-        deadline = time.monotonic() + 20
+        deadline = time.monotonic() + PATIENCE_S
         while not os.path.exists(port_file):
             if self.process.poll() is not None:
                 raise RuntimeError(f'raygpu-sim ended with {self.process.returncode}: {self.log()}')
@@ -127,9 +130,8 @@ class Sim:
         assert code in (0, None), f'raygpu-sim ended with {code}: {log}'
 
     def env(self, **more):
-        """Environment for a client, without the caller's AWS settings."""
-        env = {k: v for k, v in os.environ.items() if not k.startswith('AWS_')}
-        env.update(AWS_ENDPOINT_URL=self.url, AWS_ACCESS_KEY_ID=KEY, AWS_SECRET_ACCESS_KEY=SECRET,
+        """Environment for a client."""
+        env = inherited(AWS_ENDPOINT_URL=self.url, AWS_ACCESS_KEY_ID=KEY, AWS_SECRET_ACCESS_KEY=SECRET,
                    AWS_DEFAULT_REGION=self.region, AWS_REGION=self.region,
                    AWS_EC2_METADATA_DISABLED='true', AWS_CONFIG_FILE='/dev/null',
                    AWS_SHARED_CREDENTIALS_FILE='/dev/null')
@@ -232,6 +234,18 @@ class Sim:
         """Lets the simulated time pass until then, a datetime with a zone; that of clients does not."""
         seconds = math.ceil(when.timestamp() - self.control('POST', 'skip', {'seconds': 0})['now_s'])
         self.control('POST', 'skip', {'seconds': max(0, seconds)})
+
+    def settle(self):
+        """Until no instance is on its way from one state to another."""
+        deadline = time.monotonic() + PATIENCE_S
+        while any(one['instanceState']['name'] in ('pending', 'stopping', 'shutting-down') for region in self.world()['regions'].values()
+                  for one in region['instances']):
+            assert time.monotonic() < deadline
+            time.sleep(0.01)
+
+    def skip(self, seconds):
+        """Lets the simulated time pass; that of clients does not."""
+        self.control('POST', 'skip', {'seconds': seconds})
 
     def wait_for_change(self, process):
         """Until the process has sent a request that changes something: it has its lock, and is in the middle of its work."""

@@ -35,8 +35,7 @@ def environment(url):
 
 def new_home(folder, gce, train=20, serve=20):
     folder.mkdir()
-    env = {k: v for k, v in os.environ.items() if not k.startswith(('GOOGLE_', 'CLOUDSDK_', 'GCE_', 'AWS_'))}
-    home = Home(folder, {**env, **environment(gce.url), 'RAYGPU_TEST_NO_WAIT': '1'})
+    home = Home(folder, {**environment(gce.url), 'RAYGPU_TEST_NO_WAIT': '1'})
     home.write('cluster.yaml', SPEC.format(train=train, serve=serve))
     return home
 

@@ -1,6 +1,5 @@
 """Machines that are there, over the module ssh: real sshd, a real Docker Engine and a real Ray on each host. A job runs where its options
 say, a node that is killed is drift and repaired, one without power is unknown and comes back, and a destroy leaves nothing."""
-import os
 
 
 import pytest
@@ -67,7 +66,7 @@ def joined(host):
 
 
 def test_the_life_of_a_cluster(rack, tmp_path):
-    home = Home(tmp_path, {**os.environ, 'RAYGPU_ALLOW_PROFILES': str(rack.config)})
+    home = Home(tmp_path, {'RAYGPU_ALLOW_PROFILES': str(rack.config)})
     home.env.pop('XDG_RUNTIME_DIR', None)
     home.write('cluster.yaml', spec(rack, rack.version))
 

@@ -309,8 +309,23 @@ def unread(module, schema, files):
 
 # Real time that passes in tests, beside short pauses between two looks (0.0N s): it makes them slow, and false on a slow machine. Use
 # the simulator's knobs and `skip_to`, or wait for what is to happen. The number of such calls may only fall.
-SLEEPS_MAX = 48
+SLEEPS_MAX = 30
 SLEEP = re.compile(r'time\.sleep\((?!0\.0\d*\))')
+
+
+# A limit that matters only where nothing comes, in seconds: shorter ones fail on a busy machine. And no test asserts a time of the wall clock.
+PATIENCE_S = 120
+LIMIT = re.compile(r'time\.monotonic\(\) \+ (\d+)\b')
+ASSERTED = re.compile(r'assert[^\n]*\btime\.(?:time|monotonic|perf_counter)\(\) - ')
+
+
+def hurried(files):
+    for path, text in sorted(files.items()):
+        for n, line in enumerate(text.splitlines(), 1):
+            if any(int(one) < PATIENCE_S for one in LIMIT.findall(line)):
+                yield f'{path}:{n}: wait up to {PATIENCE_S} s for what comes soon'
+            if ASSERTED.search(line):
+                yield f'{path}:{n}: asserts a time of the wall clock'
 
 
 def sleeps(files, most=SLEEPS_MAX):

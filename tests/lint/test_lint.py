@@ -140,6 +140,11 @@ def test_tests_do_not_wait_for_real_time():
     none(rules.sleeps({path: text for path, text in rules.tracked('.py').items() if path.startswith('tests/') and 'tests/lint/' not in path}))
 
 
+def test_tests_are_patient_and_assert_no_time():
+    none(rules.hurried({path: text for path, text in rules.tracked('.py').items() if path.startswith('tests/') and not path.startswith(
+        ('tests/lint/', 'tests/bench/'))}))
+
+
 def test_top_level_holds_only_what_the_user_fixed():
     allowed = {'meson.build', 'cmd', 'src', 'providers', 'examples', 'schemas', 'tests', 'man', 'README.md',
                'LICENSE', 'meson_options.txt'}
@@ -218,6 +223,8 @@ BAD = {
     'a region': ({'src/fit/x.c': 'const char *zone = "us-east-1a";\n'}, rules.no_cloud),
     'a cloud in an allowed file': ({'cmd/raygpu/context.c': 'is_aws();\n'}, rules.no_cloud),
     'a sleep': ({'tests/cli/x/test_y.py': 'time.sleep(1)\n'}, lambda files: rules.sleeps(files, 0)),
+    'a short limit': ({'tests/cli/x/test_y.py': 'end = time.monotonic() + 20\n'}, rules.hurried),
+    'a time that is asserted': ({'tests/cli/x/test_y.py': 'assert time.monotonic() - begun < 3\n'}, rules.hurried),
     'a folder without tests': ({}, lambda _: rules.tested([('src/a/', 'spec')], ['src/a/', 'src/b/'], ['spec'])),
     'tests that nothing runs': ({}, lambda _: rules.tested([('src/a/', 'spec')], ['src/a/'], ['spec', 'fit'])),
     'long file': ({'src/plan/x.c': '\n' * 700}, rules.limits),

@@ -132,7 +132,7 @@ class Tree:
                         signal.pidfd_send_signal(opened[-1], signal.SIGKILL)
             except OSError:
                 pass
-        left, limit = set(opened), time.monotonic() + 30
+        left, limit = set(opened), time.monotonic() + 120
         while left and time.monotonic() < limit:
             for ended, _ in ending.poll(1000):
                 left.discard(ended)

@@ -166,7 +166,7 @@ def test_the_program_on_kubernetes(raygpu, tmp_path):
         cluster.namespace('ml')
         gpu_node(cluster, 'cpu')
         gpu_node(cluster, 'gpu', 'Tesla-T4', 8)
-        home = Home(tmp_path, {**os.environ, **ENV, 'KUBECONFIG': cluster.kubeconfig(tmp_path / 'kubeconfig', namespace='ml')})
+        home = Home(tmp_path, {**ENV, 'KUBECONFIG': cluster.kubeconfig(tmp_path / 'kubeconfig', namespace='ml')})
         home.write('cluster.yaml', spec({'train': 1, 'serve': ('T4:1', '{min: 0, max: 2}')}, extra='jobs: {one: {entrypoint: "true"}}\n'))
         steps = [('plan', 'cluster.yaml', '--trace', 'trace'), ('apply', 'cluster.yaml', '--auto-approve'), ('plan', 'cluster.yaml', '--detailed-exitcode'),
                  ('drift', 'cluster.yaml'), ('export', 'kuberay', 'cluster.yaml'), ('iam', 'cluster.yaml')]

@@ -7,7 +7,7 @@ from cut import Cut
 from program import spec
 from sim_server import tags_of
 
-LEFT_S = 7  # of the time in which the cloud may show an old view
+LEFT_S = 30  # of the time in which the cloud may show an old view
 
 
 def write(home, team):
@@ -23,9 +23,10 @@ def age(home, seconds):
 def kill_in_update(sim, home, when):
     """An apply that is killed at its first change of tags, `before` or `after` it took effect."""
     at = ('request' if when == 'before' else 'answer', 'Action=CreateTags')
-    sim.fault(action='CreateTags', when=when, status=500, code='InternalError')  # so are those beside it
+    sim.fault(action='CreateTags', when=when, status=500, code='InternalError', count=0)  # so are those beside it
     with Cut(sim.url, lambda url: {'AWS_ENDPOINT_URL': url}, at) as cut:
         assert cut.run(home, 'apply', '--auto-approve', '--no-settle') == -9
+        cut.wait_for_the_others()
     sim.faults_clear()
 
 

@@ -3,7 +3,6 @@ shrink, destroy; and what it costs in API calls."""
 import json
 import os
 import re
-import time
 
 import pytest
 from program import Home, spec
@@ -74,7 +73,7 @@ def test_whole_story(sim, home):
     # someone terminates a node outside raygpu
     victim = pools['train'][1]
     sim.ok('TerminateInstances', {'InstanceId.1': victim['instanceId']})
-    time.sleep(0.3)
+    sim.settle()
     sim.counters_reset()
     drift = home.run('drift', 'cluster.yaml', code=2)
     assert victim['instanceId'] in drift.out and 'has been deleted' in drift.out
@@ -194,7 +193,7 @@ def test_drift_of_an_instance(sim, home, name):
     home.apply()
     tamper, attribute = DRIFTS[name]
     tamper(sim, by_pool(sim)['serve'][0]['instanceId'])
-    time.sleep(0.3)
+    sim.settle()
     document = home.run('drift', 'cluster.yaml', '--format', 'json', '--no-settle', code=2).json()
     assert [(d['type'], [a['name'] for a in d['attributes']]) for d in document['drift']] == \
         [('changed', [attribute])]
@@ -209,10 +208,10 @@ def test_drift_of_the_type_replaces_the_node(sim, home):
     home.apply()
     victim = by_pool(sim)['serve'][0]['instanceId']
     sim.ok('StopInstances', {'InstanceId.1': victim})
-    time.sleep(0.3)
+    sim.settle()
     sim.ok('ModifyInstanceAttribute', {'InstanceId': victim, 'InstanceType.Value': 'g4dn.2xlarge'})
     sim.ok('StartInstances', {'InstanceId.1': victim})
-    time.sleep(0.3)
+    sim.settle()
     drift = home.run('drift', 'cluster.yaml', '--no-settle', code=2)
     assert 'g4dn.2xlarge' in drift.out and 'instance_type' in drift.out
     plan = home.run('plan', 'cluster.yaml', '--no-settle')

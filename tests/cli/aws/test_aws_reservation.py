@@ -35,7 +35,7 @@ def shown(sim, wanted):
 
 
 def wait_until(sim, wanted, state):
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + 120
     while shown(sim, wanted).findtext('state') != state:
         assert time.monotonic() < deadline
         time.sleep(0.02)

@@ -4,12 +4,12 @@ no ClientToken, so what rests on tokens is tested against raygpu-sim only. Skipp
 import os
 import shutil
 import signal
-import socket
 import subprocess
 import xml.etree.ElementTree as ElementTree
 
 import pytest
 from pip_packages import moto as moto_server
+from ports import free_port
 from program import Home, spec
 from sim_server import Sim
 
@@ -23,9 +23,7 @@ class Moto(Sim):
     """moto's server behind Sim's calls: ec2(), ok(), error(), env(). It has no control endpoint."""
 
     def start(self):
-        with socket.socket() as probe:
-            probe.bind(('127.0.0.1', 0))
-            self.port = probe.getsockname()[1]
+        self.port = free_port()
         self.pid_file = os.path.join(self.folder, 'pid')
         done = subprocess.run([UP, str(self.port), self.pid_file, 'MOTO_ENABLE_AMI_VALIDATION=1',
                                'MOTO_EC2_ENABLE_INSTANCE_TYPE_VALIDATION=1'],

@@ -80,7 +80,7 @@ class Head(Node):
         thread.start()
         try:
             for ready, then in steps:
-                deadline = time.monotonic() + 20
+                deadline = time.monotonic() + 120
                 while not ready():
                     assert time.monotonic() < deadline, self.console.read_text()
                     time.sleep(0.02)

@@ -33,7 +33,7 @@ class Living(Node):
         self.health(WELL)
         docker = (self.bin / 'docker').read_text()
         (self.bin / 'docker').write_text(docker.replace('case "$1" in', f'''case "$1" in
-            exec) [ -e "{self.folder}/no-exec" ] && exit 1
+            exec) [ -e "{self.folder}/no-exec" ] && {{ touch "{self.folder}/refused"; exit 1; }}
                   printf '%s\\n' "$*" >>"{self.folder}/exec.log"
                   case "$*" in
                   *get_node_id*) while [ -e "{self.folder}/slow" ]; do /bin/sleep 0.02; done; printf 'a line of Ray\\nabcdef0123\\n' ;;
@@ -270,7 +270,7 @@ def test_a_drain_that_fails_is_said(tmp_path):
     node = Living(tmp_path, SPOT)
     (node.folder / 'no-exec').touch()
     node.live((node.has('joined'), lambda: node.announce('instance-action', action='terminate', time='2030-01-01T00:00:00Z')),
-              (node.has('reclaimed'), lambda: time.sleep(0.3)), (lambda: True, node.end))
+              ((node.folder / 'refused').exists, lambda: None), (node.asks_more(2), node.end))
     assert 'drained' not in dict(node.reports()) and 'could not be drained' in node.said
 
 

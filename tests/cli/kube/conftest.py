@@ -36,5 +36,4 @@ def large(cluster, world):  # noqa: F811
 
 @pytest.fixture
 def home(cluster, tmp_path):  # noqa: F811
-    env = {name: value for name, value in os.environ.items() if not name.startswith('KUBE')}
-    return Home(tmp_path, {**env, 'KUBECONFIG': cluster.kubeconfig(tmp_path / 'kubeconfig', namespace='ml')})
+    return Home(tmp_path, {'KUBECONFIG': cluster.kubeconfig(tmp_path / 'kubeconfig', namespace='ml')})

@@ -1,5 +1,4 @@
 """A Kueue that serves only v1beta1: the same spec, under the older names."""
-import os
 
 import apiserver
 import front
@@ -23,8 +22,7 @@ def old(tmp_path):
 
 
 def test_v1beta1_only(old, tmp_path):
-    env = {name: value for name, value in os.environ.items() if not name.startswith('KUBE')}
-    home = Home(tmp_path, {**env, 'KUBECONFIG': old.kubeconfig(tmp_path / 'kubeconfig', namespace='ml')})
+    home = Home(tmp_path, {'KUBECONFIG': old.kubeconfig(tmp_path / 'kubeconfig', namespace='ml')})
     queue = 'queue: {name: team, cluster_queue: all, cohort: lab, quotas: {cpu: 100, memory: 500Gi, gpus: {T4: 4}}, priority: {name: high, value: 10}}'
     with Controllers(old, Nodes(), KubeRay(), Kueue()) as world:
         home.write('cluster.yaml', spec({'train': 2}, provider=queue))

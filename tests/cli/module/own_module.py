@@ -61,7 +61,7 @@ def serve(cloud):
 class ModuleHome(Home):
     """raygpu in a user's folder, with the module."""
     def __init__(self, folder, cloud, modules):
-        super().__init__(folder, {**os.environ, 'RAYGPU_ALLOW_ENDPOINTS': cloud.url})
+        super().__init__(folder, {'RAYGPU_ALLOW_ENDPOINTS': cloud.url})
         self.cloud, self.modules = cloud, modules
         # the module is built without the sanitizer
         self.env['ASAN_OPTIONS'] = self.env.get('ASAN_OPTIONS', '') + ':detect_leaks=0'

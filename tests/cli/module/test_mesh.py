@@ -279,7 +279,7 @@ def test_a_kill_during_a_removal_leaves_nothing(home, cloud):
     home.apply()
     cloud.looks = 10**6
     process = home.start('destroy', '--provider-dir', home.modules, 'cluster.yaml', '--auto-approve')
-    limit = time.monotonic() + 30
+    limit = time.monotonic() + 120
     while not cloud.one()['leaving']:
         assert time.monotonic() < limit and process.poll() is None
         time.sleep(0.01)

@@ -31,7 +31,7 @@ def failed(report):
 
 def test_the_template_passes(tmp_path, modules):    # pylint: disable=redefined-outer-name
     with Cloud() as cloud:
-        env = {**os.environ, 'TEMPLATE_API_KEY': cloud.key}
+        env = {'TEMPLATE_API_KEY': cloud.key}
         report = check(tmp_path, os.path.join(modules, 'template.so'), '--region', 'north',
                        '--endpoint', cloud.url, '--json', env=env).json()
         assert report['ok'] and report['failed'] == 0 and report['passed'] >= 35
@@ -114,7 +114,7 @@ def test_settings_of_pools_that_cannot_be_checked_are_refused(tmp_path, modules,
 
 def check_template(tmp_path, modules, cloud, *arguments, code=0):    # pylint: disable=redefined-outer-name
     return check(tmp_path, os.path.join(modules, 'template.so'), '--region', 'north', '--endpoint', cloud.url, '--json',
-                 *arguments, env={**os.environ, 'TEMPLATE_API_KEY': cloud.key}, code=code).json()
+                 *arguments, env={'TEMPLATE_API_KEY': cloud.key}, code=code).json()
 
 
 def test_a_cloud_that_takes_its_time_passes(tmp_path, modules):    # pylint: disable=redefined-outer-name
@@ -196,7 +196,7 @@ def test_kinds_that_are_listed_together_need_pages_of_one_kind(tmp_path, install
     with Cloud() as cloud:
         modules = build_template(installed, tmp_path, change)
         report = check(tmp_path, os.path.join(modules, 'template.so'), '--region', 'north', '--endpoint', cloud.url,
-                       '--json', env={**os.environ, 'TEMPLATE_API_KEY': cloud.key}, code=1).json()
+                       '--json', env={'TEMPLATE_API_KEY': cloud.key}, code=1).json()
     assert 'a page does not state its kind' in failed(report)['list template.node, template.disk in one call']
 
 
@@ -263,7 +263,7 @@ def test_a_liar_is_caught_and_cleaned_up(tmp_path, modules):    # pylint: disabl
 
     with Forgetful() as cloud:
         report = check(tmp_path, os.path.join(modules, 'template.so'), '--region', 'north', '--endpoint',
-                       cloud.url, '--json', env={**os.environ, 'TEMPLATE_API_KEY': cloud.key}, code=1).json()
+                       cloud.url, '--json', env={'TEMPLATE_API_KEY': cloud.key}, code=1).json()
         bad = failed(report)
         assert 'create resources twice' in bad['create template.node, the same token: the same resources']
         assert 'every plan would show drift' in bad['list template.node: all, with address, as created']
@@ -282,7 +282,7 @@ def test_a_list_that_is_not_by_name_is_caught(tmp_path, modules, find, step, why
 
     with Odd() as cloud:
         report = check(tmp_path, os.path.join(modules, 'template.so'), '--region', 'north', '--endpoint',
-                       cloud.url, '--json', env={**os.environ, 'TEMPLATE_API_KEY': cloud.key}, code=1).json()
+                       cloud.url, '--json', env={'TEMPLATE_API_KEY': cloud.key}, code=1).json()
         assert why in failed(report)['list template.node: ' + step]
 
 
@@ -296,7 +296,7 @@ def test_what_import_could_not_take_in_is_caught(tmp_path, modules):    # pylint
 
     with Marked() as cloud:
         report = check(tmp_path, os.path.join(modules, 'template.so'), '--region', 'north', '--endpoint',
-                       cloud.url, '--json', env={**os.environ, 'TEMPLATE_API_KEY': cloud.key}, code=1).json()
+                       cloud.url, '--json', env={'TEMPLATE_API_KEY': cloud.key}, code=1).json()
         assert failed(report) == {
             'list template.node by its id alone, for import': 'it is not reported: nothing could be imported'}
 
@@ -311,7 +311,7 @@ def test_roles_that_say_something_else_are_caught(tmp_path, installed):    # pyl
     module = build_template(installed, tmp_path, change) + '/template.so'
     with Cloud() as cloud:
         report = check(tmp_path, module, '--region', 'north', '--endpoint', cloud.url, '--json',
-                       env={**os.environ, 'TEMPLATE_API_KEY': cloud.key}, code=1).json()
+                       env={'TEMPLATE_API_KEY': cloud.key}, code=1).json()
         (step, why), = failed(report).items()
         assert step == 'list template.node: roles describe a node'
         assert why.startswith('private_ip, which has the role "zone", is "10.0.0.'), why

@@ -92,7 +92,7 @@ pools:
 
 class ThirdHome(Home):
     def __init__(self, folder, cloud, modules):
-        super().__init__(folder, {**os.environ, 'TEMPLATE_API_KEY': cloud.key, 'RAYGPU_ALLOW_ENDPOINTS': cloud.url})
+        super().__init__(folder, {'TEMPLATE_API_KEY': cloud.key, 'RAYGPU_ALLOW_ENDPOINTS': cloud.url})
         self.modules = modules
         # gcc 12's leak checker itself crashes ("Tracer caught signal 11") on the thread-local storage of a module that
         # was built without the sanitizer; memory errors are still caught

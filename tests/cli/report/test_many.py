@@ -1,7 +1,6 @@
 """plan and drift of several clusters at once: one report, the worst exit code, no cluster stops another."""
 import json
 import os
-import time
 import xml.etree.ElementTree as ElementTree
 
 import pytest
@@ -182,7 +181,7 @@ def test_drift_of_several(sim, home):
     node = next(i for i in sim.live_instances() if any(
         t['key'] == 'raygpu:cluster' and t['value'] == 'c' for t in i['tagSet']))
     sim.ok('TerminateInstances', {'InstanceId.1': node['instanceId']})
-    time.sleep(0.3)
+    sim.settle()
     result = home.run('drift', 'c', '--no-settle', code=2)
     assert rows(result.out)['c'] == ['1', '0', '0', 'drift']
     whole = home.run('drift', 'c', '--no-settle', '--format', 'json', code=2).json()

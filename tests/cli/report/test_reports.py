@@ -2,7 +2,6 @@
 import json
 import os
 import re
-import time
 import xml.etree.ElementTree as ElementTree
 
 import pytest
@@ -47,7 +46,7 @@ def changed(sim, home):
     nodes = [i for i in sim.live_instances() if tags_of(i)['raygpu:pool'] == 'serve']
     sim.ok('CreateTags', {'ResourceId.1': nodes[0]['instanceId'], 'Tag.1.Key': 'team', 'Tag.1.Value': 'x'})
     sim.ok('TerminateInstances', {'InstanceId.1': nodes[1]['instanceId']})
-    time.sleep(0.3)
+    sim.settle()
     home.write('cluster.yaml', spec(pools={**POOLS, 'train': ('A100:8', 1)}).replace('team: ml', 'team: v'))
     return home
 

@@ -1,6 +1,8 @@
 """Short forms of what the tests do often."""
 import time
 
+from sim_server import PATIENCE_S
+
 GPU_NAME = 'Deep Learning Base OSS Nvidia Driver GPU AMI (Ubuntu 22.04)*'
 
 
@@ -54,7 +56,7 @@ def states(sim, *wanted):
 
 
 def wait_state(sim, state, *wanted):
-    deadline = time.monotonic() + 10
+    deadline = time.monotonic() + PATIENCE_S
     while set(states(sim, *wanted).values()) != {state}:
         assert time.monotonic() < deadline, states(sim, *wanted)
         time.sleep(0.01)

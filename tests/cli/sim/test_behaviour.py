@@ -11,7 +11,7 @@ import pytest
 from helpers import filters, group, ids, launch, newest_image, numbered, run, states, wait_state
 from sim_server import Sim, sim_binary, tags_of
 
-DELAY_S = 4  # all requests of a test are sent in less
+DELAY_S = 36000  # all requests of a test are sent in less
 
 
 def visible(sim):
@@ -22,7 +22,7 @@ def test_readers_are_late_and_writers_are_not(sim):
     early, = launch(sim)
     wait_state(sim, 'running', early)
     sim.knobs(consistency_ms=DELAY_S * 1000)
-    time.sleep(DELAY_S + 0.05)
+    sim.skip(DELAY_S + 1)
     new, = launch(sim)
     sg = group(sim)
     assert visible(sim) == [early]
@@ -48,7 +48,7 @@ def test_readers_are_late_and_writers_are_not(sim):
 def test_a_deleted_thing_is_seen_until_the_delay_is_over(sim):
     sg = group(sim)
     sim.knobs(consistency_ms=DELAY_S * 1000)
-    time.sleep(DELAY_S + 0.05)
+    sim.skip(DELAY_S + 1)
     sim.ok('DeleteSecurityGroup', {'GroupId': sg})
     assert sim.ok('DescribeSecurityGroups', {'GroupId.1': sg}).findtext('.//groupName') == 'workers'
     assert sim.error('DeleteSecurityGroup', {'GroupId': sg}) == (400, 'InvalidGroup.NotFound')
@@ -58,9 +58,9 @@ def test_a_deleted_thing_is_seen_until_the_delay_is_over(sim):
 
 def test_a_longer_delay_does_not_hide_what_was_there(sim):
     sg = group(sim)
-    time.sleep(0.1)
+    sim.skip(3600)
     sim.ok('CreateTags', {'ResourceId.1': sg, 'Tag.1.Key': 'k', 'Tag.1.Value': 'v'})
-    sim.knobs(consistency_ms=80)
+    sim.knobs(consistency_ms=1_800_000)
     assert sim.ok('DescribeSecurityGroups', {'GroupId.1': sg}).findtext('.//groupName') == 'workers'
 
 
@@ -211,7 +211,7 @@ def test_the_world_file_follows_changes_by_itself(tmp_path):
             with open(path) as f:
                 found = json.load(f)['regions'].get('us-east-1', {'instances': []})['instances']
             return [i['instanceState']['name'] for i in found if i['instanceId'] == wanted]
-        deadline = time.monotonic() + 5
+        deadline = time.monotonic() + 120
         while state() != ['running']:  # no request is needed for that
             assert time.monotonic() < deadline
             time.sleep(0.01)

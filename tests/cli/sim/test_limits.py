@@ -73,12 +73,11 @@ def test_run_instances_has_ec2s_small_bucket(sim):
     sim.knobs(throttle=1)
     start = time.monotonic()
     seen = burst(sim, 'RunInstances', 9, form)
-    if time.monotonic() - start > 1.4:
-        pytest.skip('a machine this slow proves nothing: the bucket refills meanwhile')
-    assert seen[:5] == [412] * 5 and 1 <= seen.count(503) <= 4
+    most = 5 + 2 * (time.monotonic() - start)
+    assert seen[:5] == [412] * 5 and set(seen) <= {412, 503} and seen.count(412) <= most
     status, root = sim.ec2('DescribeVpcs')
     assert status == 200
-    time.sleep(1.1)
+    sim.skip(1)
     assert burst(sim, 'RunInstances', 2, form) == [412, 412]
 
 

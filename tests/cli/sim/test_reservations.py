@@ -43,7 +43,7 @@ def buy(sim, **more):
 
 
 def wait_reservation(sim, wanted, state):
-    deadline = time.monotonic() + 10
+    deadline = time.monotonic() + 120
     while shown(sim, wanted).findtext('state') != state:
         assert time.monotonic() < deadline, shown(sim, wanted).findtext('state')
         time.sleep(0.01)

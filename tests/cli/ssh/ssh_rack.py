@@ -52,7 +52,7 @@ def rack(hosts):
 class RackHome(Home):
     """Connections are shared: much cheaper, and as users have it. A test of faults has its own for each command (`alone`)."""
     def __init__(self, folder, rack, alone=False):
-        super().__init__(folder, {**os.environ, 'RAYGPU_ALLOW_PROFILES': str(rack.config), 'RAYGPU_ALLOW_ENDPOINTS': 'accept-new'})
+        super().__init__(folder, {'RAYGPU_ALLOW_PROFILES': str(rack.config), 'RAYGPU_ALLOW_ENDPOINTS': 'accept-new'})
         self.env['XDG_RUNTIME_DIR'] = '' if alone else str(rack.sockets)
         self.rack = rack
 

@@ -80,7 +80,7 @@ def test_no_core_files(home):
                                stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
                                preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_CORE, (MIB, MIB)))
     try:
-        until = time.monotonic() + 60  # it reads its input after main has set it
+        until = time.monotonic() + 120  # it reads its input after main has set it
         limits = {}
         while limits.get('Max core file size') != '0' and time.monotonic() < until:
             time.sleep(0.01)
