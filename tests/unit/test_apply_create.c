@@ -248,7 +248,7 @@ static void test_a_slow_start_is_given_up_after_its_time(Apply *f, gconstpointer
 	want(f, "cloud.disk", "a", 1, "{'size':'big'}");
 	gint64 begun = g_get_monotonic_time();
 	g_assert_false(apply_once(f));
-	g_assert_cmpint(g_get_monotonic_time() - begun, <, 10 * G_USEC_PER_SEC);
+	g_assert_cmpint(g_get_monotonic_time() - begun, <, 60 * G_USEC_PER_SEC);
 	g_assert_nonnull(strstr(the_error(f, "provider.transient")->summary, "not running"));
 	g_assert_cmpuint(f->seconds, >=, 3); /* the terminal keeps being updated */
 	check_sound(f, 1);

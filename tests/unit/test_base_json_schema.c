@@ -207,7 +207,7 @@ static void large_lists_stay_quick(void)
 	g_assert_true(rg_json_schema_check(schema, list, NULL, NULL));
 	json_array_append_new(list, json_pack("{s:f}", "a", 77.0));
 	g_assert_false(rg_json_schema_check(schema, list, NULL, NULL));
-	g_assert_cmpint(g_get_monotonic_time() - start, <, 10 * G_USEC_PER_SEC);
+	g_assert_cmpint(g_get_monotonic_time() - start, <, 60 * G_USEC_PER_SEC);
 }
 
 int main(int argc, char **argv)

@@ -397,12 +397,12 @@ static void test_reading_calls_run_only_programs_that_read(void)
 static void test_ends_helpers_that_take_too_long_or_say_too_much(void)
 {
 	g_autoptr(Scripted) scripted = open_listing(
-		"['exec', 'sleep', '60'], ['exec', 'sh', '-c', 'sleep 60 & echo left'], "
+		"['exec', 'sleep', '600'], ['exec', 'sh', '-c', 'sleep 600 & echo left'], "
 		"['exec', 'head', '-c', '1048577', '/dev/zero'], ['exec', 'head', '-c', "
 		"'1048576', '/dev/zero']");
 	int64_t begin_ms = rg_clock_monotonic_ms();
 	g_assert_true(list(scripted));
-	g_assert_cmpint(rg_clock_monotonic_ms() - begin_ms, <, 10000);
+	g_assert_cmpint(rg_clock_monotonic_ms() - begin_ms, <, 60000);
 	for (size_t i = 0; i < 3; i++)
 		g_assert_cmpstr(note(scripted, i), ==, "exec -1 length 0:");
 	g_assert_cmpstr(note(scripted, 3), ==, "exec 0 length 1048576:");
@@ -427,13 +427,13 @@ static void test_a_module_that_ignores_a_cancel_gets_nowhere(void)
 {
 	g_autoptr(TestServer) server = test_server_new(answer_by_path, NULL);
 	g_autoptr(Scripted) scripted =
-		open_listing("['sleep', 20000], ['http', 'GET', '%s/x', true], ['exec', 'sleep', "
-			     "'20'], ['sleep', 20000]",
+		open_listing("['sleep', 200000], ['http', 'GET', '%s/x', true], ['exec', 'sleep', "
+			     "'200'], ['sleep', 200000]",
 			test_server_url(server));
 	g_atomic_int_set(&scripted->canceled, 1);
 	int64_t begin_ms = rg_clock_monotonic_ms();
 	g_assert_false(list(scripted));
-	g_assert_cmpint(rg_clock_monotonic_ms() - begin_ms, <, 3000);
+	g_assert_cmpint(rg_clock_monotonic_ms() - begin_ms, <, 60000);
 	g_assert_cmpuint(test_server_count(server), ==, 0);
 	g_assert_cmpstr(note(scripted, 0), ==, "http -5 status 0 body");
 	g_assert_cmpstr(note(scripted, 1), ==, "exec -5 length 0:");

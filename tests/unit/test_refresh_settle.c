@@ -371,11 +371,11 @@ static void test_stops_waiting_when_canceled(void)
 	pthread_t thread;
 	world_init(&world, "{'list scripted.node': [[" DONE "]]}");
 	world_record(&world, 0, "i-0", YOUNG, "{'size': 'big'}");
-	world.input.settle_ms = 20000;
+	world.input.settle_ms = 3600000;
 	int64_t begin_ms = rg_clock_monotonic_ms();
 	g_assert_cmpint(pthread_create(&thread, NULL, cancel_soon, world.scripted), ==, 0);
 	world_assert_presence(&world, "scripted.node.p[0]", RG_UNKNOWN);
-	g_assert_cmpint(rg_clock_monotonic_ms() - begin_ms, <, 3000);
+	g_assert_cmpint(rg_clock_monotonic_ms() - begin_ms, <, 60000);
 	pthread_join(thread, NULL);
 	scripted_assert_diag(world.scripted->diags, 0, "provider.canceled",
 		"reading scripted.node was canceled");
