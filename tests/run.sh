@@ -279,6 +279,9 @@ bench() {
   return "${PIPESTATUS[0]}"
 }
 
+# ignore FILE...: pytest's options
+ignore() { [ $# = 0 ] || printf -- '--ignore=%s ' "$@"; }
+
 # due PATH...: with --long, or if a file changed whose path begins like one of these
 due() { [ -n "$long" ] || /usr/bin/python3 tests/touched.py changed "$@"; }
 
@@ -306,13 +309,17 @@ fi
 
 if [ -z "$quick" ]; then
   # three rows of stages beside those below: more at a time would only make each wait for the others
-  beside hosts "real hosts and a real Ray: the start scripts under Docker Engine, and over ssh" first py hosts gcc -n 2 --dist loadfile tests/hosts
+  # shellcheck disable=SC2046  # lists of words, also below
+  beside hosts "real hosts and a real Ray: the start scripts under Docker Engine, and over ssh" first py hosts gcc -n 2 --dist loadfile \
+    $(ignore $(touched rest)) tests/hosts
   behind kube "Kubernetes: schemas, and the API server where it is built" py kube gcc tests/kube
   ! due tests/install.sh examples/quickstart.sh tests/quickstart || export RAYGPU_BARE=1
   behind quickstart "the README's first command" py quickstart gcc tests/quickstart
   ! due tests/mutation || behind mutator "the tool of the mutation tests" py mutator gcc tests/mutation
-  # shellcheck disable=SC2086  # a list of words
-  beside plain "whole program" py plain gcc -n "$waiting" --dist loadfile --ignore=tests/cli/sim tests/cli $clients
+  # what takes longest first
+  # shellcheck disable=SC2046
+  beside plain "whole program" py plain gcc -n "$waiting" --dist loadfile $(ignore $(touched rest)) \
+    tests/cli/state tests/cli/gcp tests/cli/ssh tests/cli
   ! due src/HACKING.md tests/recipes || export RAYGPU_RECIPES=1
   beside recipes "the recipes of src/HACKING.md" py recipes gcc tests/recipes
   seed=${RAYGPU_SEED:-$(git rev-list --count HEAD 2>/dev/null || echo 1)} # other instants for each commit
@@ -321,9 +328,8 @@ if [ -z "$quick" ]; then
     "-Dc_args=$asan_args" || give_up
   beside analysis "cppcheck and clang-tidy" low py analysis asan tests/analysis # of a build with the unit tests
   stage "ASan and UBSan: unit tests" sanitized unit asan
-  # shellcheck disable=SC2046,SC2086  # lists of words
-  stage "ASan and UBSan: the simulator" sanitized py asan-sim asan -n "$waiting" --dist loadfile \
-    $(printf -- '--ignore=%s ' $clients) tests/cli/sim
+  # shellcheck disable=SC2046,SC2086
+  stage "ASan and UBSan: the simulator" sanitized py asan-sim asan -n "$waiting" --dist loadfile $(ignore $clients) tests/cli/sim
   # shellcheck disable=SC2046
   stage "ASan and UBSan: the whole program" plain_sim sanitized py asan asan -n "$waiting" --dist loadfile $(touched asan)
   CC="ccache clang" configure tsan -Db_sanitize=thread -Db_lundef=false -Doptimization=1 -Dc_args=-g1 &&

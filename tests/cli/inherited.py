@@ -1,5 +1,5 @@
 """What programs under test get of the environment in which the tests are started: what they cannot do without. Proxies, credentials,
-folders and settings of whoever runs the tests decide nothing."""
+folders and settings of the person who runs the tests decide nothing."""
 import os
 
 NAMES = ('PATH', 'LANG', 'TMPDIR', 'LD_LIBRARY_PATH', 'MALLOC_PERTURB_')

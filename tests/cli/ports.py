@@ -7,7 +7,7 @@ import tempfile
 
 # Below Linux's range for outgoing connections (ip_local_port_range), which tests beside this one open all the time.
 FIRST, LAST = 12000, 32000
-TAKEN = os.path.join(tempfile.gettempdir(), f'raygpu-ports-{os.getuid()}')  # a file for each port, locked by whoever has it
+TAKEN = os.path.join(tempfile.gettempdir(), f'raygpu-ports-{os.getuid()}')  # a file for each port, locked by the process that has it
 _mine = []
 
 
