@@ -30,6 +30,7 @@ failed=0
 times=$results/times
 jobs_beside=()
 waiting=$((2 * $(nproc)))  # tests at a time: each waits more than it works
+patient=$((3 * $(nproc)))  # of the whole program: each waits five times as long as it works
 # Copies of the tree with the flags of the first build (recipes, quick start) take its objects from this cache.
 export CCACHE_DIR=${CCACHE_DIR:-$work/ccache} CCACHE_NOHASHDIR=1 CCACHE_COMPILERCHECK=content CCACHE_DEPEND=1 CCACHE_SLOPPINESS=locale
 # Of tests/cli/sim: official clients, which ASan would only slow down.
@@ -316,10 +317,10 @@ if [ -z "$quick" ]; then
   ! due tests/install.sh examples/quickstart.sh tests/quickstart || export RAYGPU_BARE=1
   behind quickstart "the README's first command" py quickstart gcc tests/quickstart
   ! due tests/mutation || behind mutator "the tool of the mutation tests" py mutator gcc tests/mutation
-  # what takes longest first
+  # what waits longest first
   # shellcheck disable=SC2046
-  beside plain "whole program" py plain gcc -n "$waiting" --dist loadfile $(ignore $(touched rest)) \
-    tests/cli/state tests/cli/gcp tests/cli/ssh tests/cli
+  beside plain "whole program" py plain gcc -n "$patient" --dist loadfile $(ignore $(touched rest)) \
+    tests/cli/module/test_providers_check.py tests/cli/state tests/cli/gcp tests/cli/ssh tests/cli
   ! due src/HACKING.md tests/recipes || export RAYGPU_RECIPES=1
   beside recipes "the recipes of src/HACKING.md" py recipes gcc tests/recipes
   seed=${RAYGPU_SEED:-$(git rev-list --count HEAD 2>/dev/null || echo 1)} # other instants for each commit
@@ -332,8 +333,11 @@ if [ -z "$quick" ]; then
   stage "ASan and UBSan: the simulator" sanitized py asan-sim asan -n "$waiting" --dist loadfile $(ignore $clients) tests/cli/sim
   # shellcheck disable=SC2046
   stage "ASan and UBSan: the whole program" plain_sim sanitized py asan asan -n "$waiting" --dist loadfile $(touched asan)
-  CC="ccache clang" configure tsan -Db_sanitize=thread -Db_lundef=false -Doptimization=1 -Dc_args=-g1 &&
-    stage "clang and TSan: build and run what has threads" unit tsan --suite threads
+  # if something changed that they are built from
+  if due meson.build src/ providers/common/ providers/gcp/ tests/unit/; then
+    CC="ccache clang" configure tsan -Db_sanitize=thread -Db_lundef=false -Doptimization=1 -Dc_args=-g1 &&
+      stage "clang and TSan: build and run what has threads" unit tsan --suite threads
+  fi
   join
 fi
 

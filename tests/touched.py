@@ -34,7 +34,10 @@ DEAR = {
     'tests/cli/sim/test_gce_gcloud.py tests/cli/gcp/test_gcp_described.py tests/cli/gcp/test_gcloud.py tests/cli/gcp/test_gcp_client.py':
         'providers/gcp/ src/sim/',
     'tests/cli/ssh/test_ssh_cuts.py tests/cli/ssh/test_ssh_faults.py': 'providers/ssh/ src/boot/ src/apply/',
-    'tests/cli/state/test_gcs_clients.py tests/cli/state/test_s3.py tests/cli/state/test_every_store.py': 'src/remote/ src/objects/ src/state/',
+    'tests/cli/state/test_gcs_clients.py tests/cli/state/test_s3.py tests/cli/state/test_every_store.py tests/cli/state/test_sealed.py '
+    'tests/cli/state/test_state_pull.py tests/cli/state/test_state_move.py tests/cli/state/test_migrate.py '
+    'tests/cli/state/test_state_damage.py tests/cli/state/test_process_limits.py':
+        'src/remote/ src/objects/ src/state/ src/transfer/ src/seal/ cmd/raygpu/state/',
     'tests/hosts/test_placement.py': 'src/fit/ src/pack/ src/workloads/',
     'tests/hosts/test_ssh_ray.py tests/hosts/test_ssh_hosts.py': 'providers/ssh/ src/boot/',
 }
