@@ -309,7 +309,7 @@ fi
 # ---- what must pass before a change lands: stages that wait run in parallel with stages that compute
 
 if [ -z "$quick" ]; then
-  # three rows of stages beside those below: more at a time would only make each wait for the others
+  # two rows of stages beside those below: more at a time would only make each wait for the others
   # shellcheck disable=SC2046  # lists of words, also below
   beside hosts "real hosts and a real Ray: the start scripts under Docker Engine, and over ssh" first py hosts gcc -n 2 --dist loadfile \
     $(ignore $(touched rest)) tests/hosts
@@ -317,14 +317,14 @@ if [ -z "$quick" ]; then
   ! due tests/install.sh examples/quickstart.sh tests/quickstart || export RAYGPU_BARE=1
   behind quickstart "the README's first command" py quickstart gcc tests/quickstart
   ! due tests/mutation || behind mutator "the tool of the mutation tests" py mutator gcc tests/mutation
+  ! due src/HACKING.md tests/recipes || export RAYGPU_RECIPES=1
+  seed=${RAYGPU_SEED:-$(git rev-list --count HEAD 2>/dev/null || echo 1)} # other instants for each commit
+  behind recipes "the recipes of src/HACKING.md" py recipes gcc tests/recipes
+  behind crash "kill -9 and scale (RAYGPU_SEED=$seed)" with_seed "$seed" py crash gcc -n "$waiting" tests/crash
   # what waits longest first
   # shellcheck disable=SC2046
   beside plain "whole program" py plain gcc -n "$patient" --dist loadfile $(ignore $(touched rest)) \
     tests/cli/module/test_providers_check.py tests/cli/state tests/cli/gcp tests/cli/ssh tests/cli
-  ! due src/HACKING.md tests/recipes || export RAYGPU_RECIPES=1
-  beside recipes "the recipes of src/HACKING.md" py recipes gcc tests/recipes
-  seed=${RAYGPU_SEED:-$(git rev-list --count HEAD 2>/dev/null || echo 1)} # other instants for each commit
-  behind crash "kill -9 and scale (RAYGPU_SEED=$seed)" with_seed "$seed" py crash gcc -n "$waiting" tests/crash
   stage "build with ASan and UBSan" build asan -Db_sanitize=address,undefined -Db_lundef=false -Doptimization=1 \
     "-Dc_args=$asan_args" || give_up
   beside analysis "cppcheck and clang-tidy" low py analysis asan tests/analysis # of a build with the unit tests

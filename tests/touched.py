@@ -6,8 +6,8 @@ usage: tests/touched.py c                  C files, for the analysis
        tests/touched.py cli                whole-program tests: the changed ones, the folders of TABLE, and always SMOKE
        tests/touched.py changed PATH...    exit code 0 if a file changed whose path begins like one of these
        tests/touched.py rest               tests that the plain build leaves out: the simulator's, which another stage runs under ASan; and
-                                           those of DEAR, unless what they are about changed, or it is their turn, or RAYGPU_LONG is set
-       tests/touched.py asan               whole-program tests under ASan: CORE, and a tenth of those that are not dear, by commit; all
+                                           those of COSTLY, unless what they are about changed, or it is their turn, or RAYGPU_LONG is set
+       tests/touched.py asan               whole-program tests under ASan: CORE, and a tenth of those that are not costly, by commit; all
                                            but SLOW if RAYGPU_LONG is set; not the simulator's, which are another stage"""
 import os
 import subprocess
@@ -27,7 +27,7 @@ TURNS = 10
 # Of tests/cli/sim: official clients, which ASan would only slow down. tests/run.sh names them too.
 CLIENTS = ('tests/cli/sim/test_aws_cli.py', 'tests/cli/sim/test_gce_gcloud.py')
 # {tests that take much processor time: what they are about}. They run when that changes, and each in its turn, with --long all.
-DEAR = {
+COSTLY = {
     'tests/cli/boot': 'src/boot/ providers/aws/boot/ providers/gcp/boot/ providers/ssh/boot/',
     'tests/cli/ci': 'examples/ci/ .github/ src/render/',
     'tests/cli/sim/test_aws_cli.py tests/cli/aws/test_moto.py': 'providers/aws/ src/sim/',
@@ -142,9 +142,9 @@ def commits():
     return int((git('rev-list', '--count', 'HEAD') or '0')[0])
 
 
-def dear():
+def costly():
     """{file: what it is about, and itself}"""
-    return {path: (*about.split(), *tests.split()) for tests, about in DEAR.items()
+    return {path: (*about.split(), *tests.split()) for tests, about in COSTLY.items()
             for path in git('ls-files', *(one if one.endswith('.py') else f'{one}/test_*.py' for one in tests.split()))}
 
 
@@ -152,15 +152,15 @@ def left_out():
     of_sim = [path for path in git('ls-files', 'tests/cli/sim/test_*.py') if path not in CLIENTS]
     if os.environ.get('RAYGPU_LONG'):
         return of_sim
-    changed, turn = files(), in_turn(dear(), commits())
-    return of_sim + [path for path, about in dear().items() if path not in turn and not any(one.startswith(about) for one in changed)]
+    changed, turn = files(), in_turn(costly(), commits())
+    return of_sim + [path for path, about in costly().items() if path not in turn and not any(one.startswith(about) for one in changed)]
 
 
 def under_asan():
     others = [path for path in git('ls-files', 'tests/cli/**/test_*.py') if path not in CORE and not path.startswith((*SLOW, 'tests/cli/sim/'))]
     if os.environ.get('RAYGPU_LONG'):
         return CORE + others
-    return CORE + [path for path in in_turn(others, commits()) if path not in dear()]
+    return CORE + [path for path in in_turn(others, commits()) if path not in costly()]
 
 
 if __name__ == '__main__':
