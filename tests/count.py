@@ -21,7 +21,8 @@ import xml.etree.ElementTree as tree
 
 LINES = 25  # of a failure's output
 MOST = 10   # failures that get a second look
-REPORT = re.compile(r'Sanitizer|runtime error:')
+# not the word alone: pytest shows source with it
+REPORT = re.compile(r'(?:ERROR|WARNING|SUMMARY): \w+Sanitizer|:\d+:\d+: runtime error: ')
 Case = collections.namedtuple('Case', 'key name state text')  # state: passed, failed, skipped; text: output, or the reason of a skip
 
 
@@ -102,6 +103,8 @@ def passed_again(folder, stage):
 def last_line(case):
     """What a failure says of itself in one line."""
     lines = lines_of(case.text)
+    if error := next((line for line in lines if re.search(r':\d+: (fatal )?error: ', line)), None):  # the compiler's first one
+        return error[:240]
     said = next((line[2:].strip() for line in lines if line.startswith('E  ')), '')
     where = next((line for line in reversed(lines) if re.match(r'\S+\.(py|c|h):\d+', line) or 'not ok' in line or 'ERROR' in line),
                  lines[-1] if lines else '')

@@ -5,8 +5,8 @@ including uncommitted changes. And which whole-program tests run under ASan.
 usage: tests/touched.py c                  C files, for the analysis
        tests/touched.py cli                whole-program tests: the changed ones, the folders of TABLE, and always SMOKE
        tests/touched.py changed PATH...    exit code 0 if a file changed whose path begins like one of these
-       tests/touched.py rest               tests that the plain build leaves out: the simulator's, which another stage runs under ASan; and
-                                           those of COSTLY, unless what they are about changed, or it is their turn, or RAYGPU_LONG is set
+       tests/touched.py sim                the simulator's tests, which run under ASan
+       tests/touched.py rest               tests that the plain build leaves out: the simulator's, and those of COSTLY, unless what they are about changed, or it is their turn, or RAYGPU_LONG is set
        tests/touched.py asan               whole-program tests under ASan: CORE, and a tenth of those that are not costly, by commit; all
                                            but SLOW if RAYGPU_LONG is set; not the simulator's, which are another stage"""
 import os
@@ -24,11 +24,11 @@ CORE = ['tests/cli/apply/test_inputs.py', 'tests/cli/command/test_debug_bundle.p
         'tests/cli/fit/test_offers.py', 'tests/cli/module/test_every_page.py', 'tests/cli/apply/test_reap.py',
         'tests/cli/command/test_doctor.py', 'tests/cli/report/test_failed_reports.py']
 TURNS = 10
-# Of tests/cli/sim: official clients, which ASan would only slow down. tests/run.sh names them too.
+# Of tests/cli/sim: official clients, which ASan would only slow down.
 CLIENTS = ('tests/cli/sim/test_aws_cli.py', 'tests/cli/sim/test_gce_gcloud.py')
 # {tests that take much processor time: what they are about}. They run when that changes, and each in its turn, with --long all.
 COSTLY = {
-    'tests/cli/boot': 'src/boot/ providers/aws/boot/ providers/gcp/boot/ providers/ssh/boot/',
+    'tests/cli/boot': 'src/boot/ providers/aws/boot/ providers/gcp/boot/',
     'tests/cli/ci': 'examples/ci/ .github/ src/render/',
     'tests/cli/sim/test_aws_cli.py tests/cli/aws/test_moto.py': 'providers/aws/ src/sim/',
     'tests/cli/sim/test_gce_gcloud.py tests/cli/gcp/test_gcp_described.py tests/cli/gcp/test_gcloud.py tests/cli/gcp/test_gcp_client.py':
@@ -116,10 +116,16 @@ def base():
     return 'HEAD'
 
 
+def changes():
+    """Files that changed, came or went. All, if nothing is known of what was there before (a clone of the last commit alone)."""
+    if not git('rev-parse', '--quiet', '--verify', base() + '^{commit}'):
+        return sorted(git('ls-files'))
+    return sorted({*git('diff', '--name-only', '--no-renames', base()), *git('ls-files', '--others', '--exclude-standard')})
+
+
 def files():
     """Changed and still there."""
-    found = {*git('diff', '--name-only', '--no-renames', base()), *git('ls-files', '--others', '--exclude-standard')}
-    return sorted(path for path in found if os.path.exists(os.path.join(ROOT, path)))
+    return [path for path in changes() if os.path.exists(os.path.join(ROOT, path))]
 
 
 def tests_of(paths):
@@ -148,12 +154,15 @@ def costly():
             for path in git('ls-files', *(one if one.endswith('.py') else f'{one}/test_*.py' for one in tests.split()))}
 
 
+def of_simulator():
+    return [path for path in git('ls-files', 'tests/cli/sim/test_*.py') if path not in CLIENTS]
+
+
 def left_out():
-    of_sim = [path for path in git('ls-files', 'tests/cli/sim/test_*.py') if path not in CLIENTS]
     if os.environ.get('RAYGPU_LONG'):
-        return of_sim
-    changed, turn = files(), in_turn(costly(), commits())
-    return of_sim + [path for path, about in costly().items() if path not in turn and not any(one.startswith(about) for one in changed)]
+        return of_simulator()
+    changed, turn = changes(), in_turn(costly(), commits())
+    return of_simulator() + [path for path, about in costly().items() if path not in turn and not any(one.startswith(about) for one in changed)]
 
 
 def under_asan():
@@ -165,8 +174,10 @@ def under_asan():
 
 if __name__ == '__main__':
     if sys.argv[1:2] == ['changed']:
-        sys.exit(0 if any(path.startswith(tuple(sys.argv[2:])) for path in files()) else 1)
-    if sys.argv[1:] == ['asan']:
+        sys.exit(0 if any(path.startswith(tuple(sys.argv[2:])) for path in changes()) else 1)
+    if sys.argv[1:] == ['sim']:
+        print(' '.join(of_simulator()))
+    elif sys.argv[1:] == ['asan']:
         print(' '.join(under_asan()))
     elif sys.argv[1:] == ['rest']:
         print(' '.join(left_out()))

@@ -94,6 +94,6 @@ def section(repeats, clusters=50, groups=20, pods=2000):
             rows += live_rows(folder, clusters, groups, pods, repeats)
         print(table(HEAD, rows), '\n', flush=True)
         if not apiserver.folder():
-            print(apiserver.NOT_BUILT, flush=True)
+            print(apiserver.NO_SERVER, flush=True)
     finally:
         shutil.rmtree(folder)

@@ -22,7 +22,7 @@ import urllib.request
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '../cli'))
 import ports  # noqa: E402, after the path to it
 
-NOT_BUILT = 'the real API server of Kubernetes: with --long or RAYGPU_KUBE=1 (tests/kube/README.md)'
+NO_SERVER = 'the real API server of Kubernetes: with --long or RAYGPU_KUBE=1 (tests/kube/README.md)'
 
 
 def folder():

@@ -9,7 +9,7 @@ import pytest
 @pytest.fixture(scope='session')
 def shared_cluster():
     if not apiserver.folder():
-        pytest.skip(apiserver.NOT_BUILT)
+        pytest.skip(apiserver.NO_SERVER)
     with front.Cluster(front.RAY) as one:
         yield one
 

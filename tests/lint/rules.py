@@ -309,7 +309,7 @@ def unread(module, schema, files):
 
 # Real time that passes in tests, beside short pauses between two looks (0.0N s): it makes them slow, and false on a slow machine. Use
 # the simulator's knobs and `skip_to`, or wait for what is to happen. The number of such calls may only fall.
-SLEEPS_MAX = 27
+SLEEPS_MAX = 24
 SLEEP = re.compile(r'time\.sleep\((?!0\.0\d*\))')
 
 

@@ -44,6 +44,8 @@ def test_skipped():
     pass
 '''
 RED = "def test_red():\n    assert 1 + 1 == 3, 'the sum is wrong'\n"
+# pytest shows the source of a function that fails
+WORD = "def test_word():\n    ' assert not Sanitizer or runtime error: '\n    assert not first_time('word')\n"
 REPORT = "def test_report():\n    assert not first_time('report'), 'ERROR: AddressSanitizer: heap-use-after-free'\n"
 
 
@@ -85,6 +87,11 @@ def test_what_fails_again_has_failed(tmp_path):
     assert lines[-2] == 'FAILED py-x: test_planted::test_red: test_planted.py:35: AssertionError: the sum is wrong'
 
 
+def test_the_word_sanitizer_in_the_source_is_no_report(tmp_path):
+    code, lines = Run(tmp_path, PLANTED.split('class ', 1)[0] + WORD).finish()
+    assert code == 0 and lines[-1] == '1 passed, 0 failed, 0 skipped' and 'test_word' in lines[-2]
+
+
 def test_a_sanitizers_report_is_a_failure(tmp_path):
     code, lines = Run(tmp_path, PLANTED + REPORT).finish()
     assert code == 1 and lines[-1] == '5 passed, 1 failed, 1 skipped' and 'AddressSanitizer' in lines[-2]
@@ -96,11 +103,12 @@ def test_no_second_look(tmp_path, why):
     run = Run(tmp_path, PLANTED + many)
     if why == 'broken':
         (run.results / 'broken-build.json').write_text(json.dumps(
-            {'name': 'build', 'result': 'ERROR', 'returncode': 1, 'stdout': 'x.c:3: error: no such thing', 'stderr': ''}), encoding='utf-8')
+            {'name': 'build', 'result': 'ERROR', 'returncode': 1, 'stdout': 'x.c:3:1: error: no such thing\nx.c:9:1: error: another', 'stderr': ''}), encoding='utf-8')
     elif why == 'not again':
         (run.results / 'py-x.again').unlink()
     assert run.count('--again').stdout == ''
     code, lines = run.finish()
+    assert ('FAILED broken-build: build ended with ERROR (exit 1): x.c:3:1: error: no such thing' in lines) == (why == 'broken')
     assert code == 1 and lines[-1] == f"1 passed, {4 + 7 * (why == 'many') + (why == 'broken')} failed, 1 skipped"
 
 

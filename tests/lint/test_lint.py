@@ -136,6 +136,29 @@ def test_a_change_of_any_folder_runs_its_tests():
         assert os.path.exists(os.path.join(rules.ROOT, 'tests/cli', names)), names
 
 
+def test_costly_tests_run_after_a_change_and_in_turn(monkeypatch):
+    monkeypatch.delenv('RAYGPU_LONG', raising=False)
+    tracked = subprocess.run(['git', 'ls-files'], cwd=rules.ROOT, check=True, capture_output=True, text=True).stdout.split('\n')
+    named = [*touched.CORE, *touched.SLOW, *touched.CLIENTS, *' '.join([*touched.COSTLY, *touched.COSTLY.values()]).split()]
+    assert not [one for one in named if not any(path.startswith(one) for path in tracked)]
+    count = touched.commits()
+    assert count > 0
+    monkeypatch.setattr(touched, 'changes', lambda: [])
+    never, under_asan = set(touched.costly()), set()
+    for later in range(touched.TURNS):
+        monkeypatch.setattr(touched, 'commits', lambda at=count + later: at)
+        never &= set(touched.left_out())
+        under_asan |= set(touched.under_asan())
+    assert len(touched.costly()) > 30 and not never
+    assert {path for path in tracked if path.startswith('tests/cli/') and os.path.basename(path).startswith('test_') and path.endswith('.py')} == {
+        *under_asan, *touched.of_simulator(), *touched.CLIENTS, *(one for one in touched.costly() if one.startswith('tests/cli/')),
+        *(path for path in tracked if path.startswith(touched.SLOW) and os.path.basename(path).startswith('test_'))}
+    monkeypatch.setattr(touched, 'changes', lambda: ['src/boot/gone.sh'])
+    assert not [path for path in touched.left_out() if path.startswith('tests/cli/boot/')]
+    monkeypatch.setenv('RAYGPU_LONG', '1')
+    assert touched.left_out() == touched.of_simulator()
+
+
 def test_tests_do_not_wait_for_real_time():
     none(rules.sleeps({path: text for path, text in rules.tracked('.py').items() if path.startswith('tests/') and 'tests/lint/' not in path}))
 

@@ -161,7 +161,7 @@ def test_the_program_on_kubernetes(raygpu, tmp_path):
     from nodes import Nodes, gpu_node  # pylint: disable=import-outside-toplevel
     from program import Home  # pylint: disable=import-outside-toplevel
     if not apiserver.folder():
-        pytest.skip(apiserver.NOT_BUILT)
+        pytest.skip(apiserver.NO_SERVER)
     with front.Cluster(front.RAY) as cluster, Controllers(cluster, Nodes(), KubeRay()):
         cluster.namespace('ml')
         gpu_node(cluster, 'cpu')

@@ -27,8 +27,10 @@ class Dashboard(http.server.BaseHTTPRequestHandler):
     nodes = []
     demand = []  # [resources, how many]
     groups = []
+    asked = 0  # times for its nodes, by someone with any token
 
     def do_GET(self):
+        type(self).asked += self.path.startswith('/nodes')
         answers = {
             '/nodes?view=summary': {'result': True, 'data': {'summary': type(self).nodes}},
             '/api/version': {'version': '4', 'ray_version': '2.52.0'},
@@ -93,6 +95,16 @@ class Head(Node):
         return [said for state, said in self.reports() if state == 'nodes'] if self.console.exists() else []
 
 
+def asked_more(dashboard, n):
+    """True once the dashboard was asked n times more than at the first call."""
+    first = []
+
+    def enough():
+        first.append(dashboard.asked)
+        return dashboard.asked >= first[0] + n
+    return enough
+
+
 def key(instance, width=6):
     return base64.b64encode(hashlib.sha256(instance.encode()).digest())[:width].decode()
 
@@ -105,7 +117,7 @@ def test_the_head_reports_members_when_they_change(tmp_path, dashboard):
         dashboard.nodes = [ray_node('i-head'), ray_node('i-a', 8, '550.90.07'), ray_node('i-b', 8, '550.90.07'),
                            ray_node('i-dead', 8, '550.90.07', 'DEAD'), ray_node('', 8)]
 
-    head.run((head.rosters, join), (lambda: len(head.rosters()) >= 3, lambda: time.sleep(0.3)))
+    head.run((head.rosters, join), (lambda: len(head.rosters()) >= 3, lambda: None), (asked_more(dashboard, 4), lambda: None))
     first, *second = head.rosters()
     assert first['ids'] == key('i-head') and (first['part'], first['parts'], first['width']) == ('1', '1', '6')
     assert [(said['gpus'], said['driver'], said['ids']) for said in second] == [
@@ -121,7 +133,7 @@ def test_what_ray_waits_for_is_reported(tmp_path, dashboard):
 
     def demands():
         return [pairs for state, pairs in head.reports() if state == 'demand'] if head.console.exists() else []
-    head.run((demands, lambda: time.sleep(0.3)))
+    head.run((demands, lambda: None))
     said, *_ = demands()
     assert (said['requests'], said['groups'], said['shapes']) == ('43', '2', '40xCPU:0.5+a_name__with__all_:2,3xCPU:1+GPU:8+memory:2000000000')
     assert head.rosters()[0]['ray'] == '2.52.0'
@@ -134,7 +146,7 @@ def test_a_dashboard_that_does_not_answer_is_waited_for(tmp_path, dashboard):
     def joined():
         return any(state == 'joined' for state, _ in head.reports()) if head.console.exists() else False
 
-    head.run((joined, lambda: time.sleep(0.3)))
+    head.run((joined, lambda: None), (asked_more(dashboard, 2), lambda: None))
     assert not head.rosters()
     assert head.reports()[-1][0] == 'failed'
 

@@ -14,7 +14,7 @@ from program import Home
 @pytest.fixture
 def old(tmp_path):
     if not apiserver.folder():
-        pytest.skip(apiserver.NOT_BUILT)
+        pytest.skip(apiserver.NO_SERVER)
     with front.Cluster(front.RAY + front.KUEUE, versions={kind: ['v1beta1'] for kind in front.KUEUE}) as cluster:
         cluster.namespace('ml')
         gpu_node(cluster, 'gpu', 'Tesla-T4', 4)
