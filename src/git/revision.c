@@ -47,7 +47,7 @@ static void meaning_find_references(Meaning *meaning, const char *name)
 		if (git_reference_name_to_id(&oid, meaning->repo, full) == 0 &&
 			git_object_lookup(&object, meaning->repo, &oid, GIT_OBJECT_ANY) == 0)
 			meaning_add(meaning, object, full);
-		if (meaning->full && is_full_name(name))
+		if (is_full_name(name)) /* itself or nothing */
 			return;
 	}
 }
@@ -106,14 +106,14 @@ bool repo_find_commit(git_repository *repo, const char *rev, git_commit **commit
 	g_autofree char *name = g_strndup(rev, len);
 	g_auto(Meaning) meaning = {.repo = repo};
 	git_oid unused;
-	/* an id that does not exist is not the name of a branch */
+	/* an id that does not exist is not the name of a branch, nor a full name that of a tag */
 	bool is_id = len == GIT_OID_HEXSZ && git_oid_fromstr(&unused, name) == 0;
 	if (!is_id)
 		meaning_find_references(&meaning, name);
 	meaning_find_id(&meaning, name);
 	if (meaning.other)
 		return report_ambiguous(&meaning, rev, diags);
-	if (is_id && !meaning.full)
+	if (!meaning.full && (is_id || is_full_name(name)))
 		return report_none(repo, rev, diags);
 	g_autofree char *full = g_strconcat(meaning.full ? meaning.full : name, rev + len, NULL);
 	g_autoptr(git_object) object = NULL;

@@ -112,6 +112,9 @@ def test_a_tag_has_not_the_name_of_a_branch(ci, thief):
     ci.git('update-ref', 'refs/tags/refs/remotes/origin/main', 'topic')
     ci.git('update-ref', 'refs/tags/HEAD', 'refs/remotes/origin/main~0')
     refused(ci.run('plan', '--changed-since', 'refs/remotes/origin/main', code=9, env=SECRET), came)
+    # nor is it that of a tag where there is no such reference
+    ci.git('update-ref', 'refs/tags/refs/heads/gone', 'topic')
+    assert 'git.no-revision' in ci.run('plan', '--changed-since', 'refs/heads/gone', code=4, env=SECRET).err
     ci.git('update-ref', 'refs/heads/' + 40 * 'a', 'topic')
     assert 'git.no-revision' in ci.run('plan', '--changed-since', 40 * 'a', code=4, env=SECRET).err
 
