@@ -18,8 +18,10 @@ static void *watch(void *data)
 		int signal_number = 0;
 		if (sigwait(set, &signal_number))
 			continue;
-		if (atomic_fetch_add(&level, 1) == 0)
+		/* before the level: who sees that must see its time; no other thread writes them */
+		if (atomic_load(&level) == 0)
 			atomic_store(&first_ms, rg_clock_monotonic_ms());
+		atomic_fetch_add(&level, 1);
 	}
 	return NULL;
 }
