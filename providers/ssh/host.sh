@@ -142,6 +142,18 @@ stop_service() {
 	rm -f "$state/supervisor"
 }
 
+# The claim of a host stays while Ray may run there. A docker that does not answer may have a container of a node that has booted.
+stay_claimed_while_ray_runs() {
+	local program left
+	for program in docker podman; do
+		if left=$(containers "$program" --filter label=raygpu.io/node --filter status=running); then
+			[ -z "$left" ] || quit "Ray still runs: $program could not stop its container"
+		elif [ -e "$state/booted" ]; then
+			quit "$program does not answer, so Ray may still run"
+		fi
+	done
+}
+
 service() {
 	if [ ! -e "$state/booted" ]; then
 		echo unfinished
@@ -278,6 +290,7 @@ unmount_all() {
 # Everything of ours, the claim last: what is interrupted is repeated.
 delete_node() {
 	stop_service
+	stay_claimed_while_ray_runs
 	unmount_all
 	is_there || { tell gone ''; tell end ''; exit 0; }
 	rm -rf --one-file-system /etc/raygpu /run/raygpu /var/log/raygpu "$state/ray" "$state/mounts" ||

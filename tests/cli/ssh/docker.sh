@@ -3,6 +3,7 @@
 # What it was started with is in /var/lib/stand-in/.
 dir=/var/lib/stand-in
 mkdir -p "$dir"
+[ ! -e "$dir/down" ] || { echo 'Cannot connect to the Docker daemon' >&2; exit 1; }
 case $1 in
 ps) # the user's own container, and that of raygpu
 	case $* in
@@ -13,7 +14,8 @@ ps) # the user's own container, and that of raygpu
 info | pull | login) exit 0 ;;
 version) echo 20.10.24+dfsg1 ;;
 image) exit 0 ;;
-stop | rm)
+stop | rm) # of a container whose process the kernel does not end: nothing happens
+	[ ! -e "$dir/stuck" ] || { echo 'could not kill container: tried to kill container, but did not receive an exit event' >&2; exit 1; }
 	rm -f "$dir/own"
 	[ ! -e "$dir/pid" ] || { kill "$(cat "$dir/pid")" 2>/dev/null; rm -f "$dir/pid"; }
 	;;

@@ -95,6 +95,20 @@ def test_a_mount_whose_process_has_ended_does_not_keep_the_host(alone, rack):
     assert not ours(head)
 
 
+@pytest.mark.parametrize('fault,why', [('stuck', 'Ray still runs'), ('down', 'docker does not answer')])
+def test_a_host_on_which_ray_may_run_is_not_released(alone, rack, fault, why):
+    """Nor forgotten: the next destroy removes the node."""
+    head = claim_head(alone, rack)
+    head.put(f'/var/lib/stand-in/{fault}', '')
+    try:
+        said = alone.run('destroy', 'cluster.yaml', '--auto-approve', code=1)
+        assert why in ' '.join(said.err.split()) and claims(head)['address'] == 'ssh.node.head', said
+    finally:
+        head.must('rm', f'/var/lib/stand-in/{fault}')
+    alone.run('destroy', 'cluster.yaml', '--auto-approve')
+    assert not ours(head)
+
+
 def test_what_is_not_of_the_node_stays(alone, rack):
     """Another unit, and raygpu itself in the folder of the node's programs: no drift, and not deleted."""
     head = claim_head(alone, rack)
