@@ -28,16 +28,19 @@ RgProvenance *rg_git_provenance(const char *spec_path, RgDiags *diags);
  * git.* diagnostics: a name of several commits is an error too. */
 char *rg_git_resolve(const char *path, const char *rev, char **root, RgDiags *diags);
 
-/* The file `path` in the commit `rev` (a branch, a tag, a hash, HEAD~2...), without the work tree,
- * which need not contain it. g_free it, and free the provenance, which names that commit. NULL and
- * git.* diagnostics. */
+/* The file `path` in the commit `rev` (a branch, a tag, a hash, HEAD~2...), through the symbolic
+ * links of the commit; the work tree need not contain it. g_free it, and free the provenance, which
+ * names that commit. NULL and git.* diagnostics. */
 char *rg_git_read(
 	const char *path, const char *rev, size_t *len, RgProvenance **provenance, RgDiags *diags);
 
-/* The same of the file `below` the work tree `root`: symbolic links of the commit are followed,
- * those of the work tree do not count. */
+/* The same of the file `below` the work tree `root`, which alone says what repository it is. */
 char *rg_git_read_below(
 	const char *root, const char *below, const char *rev, size_t *len, RgDiags *diags);
+
+/* The path `below`, and what each symbolic link of the commit on the way makes of it: the last has
+ * none, or one that leads out of the commit. char*; NULL and git.* diagnostics. */
+GPtrArray *rg_git_way(const char *root, const char *below, const char *rev, RgDiags *diags);
 
 /* The files below the folder `path` in the commit `rev`: char*, relative to `path`, in the order of
  * the tree; no symbolic links, nothing in or named like ".hidden". NULL and git.* diagnostics. If

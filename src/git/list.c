@@ -1,5 +1,6 @@
 /* The files of a folder in a commit; whether the index has a file. */
 #include <string.h>
+#include "base/paths.h"
 #include "git/repo.h"
 
 /* git_treewalk_cb: a positive result skips a folder. */
@@ -57,7 +58,8 @@ GPtrArray *repo_list_at(const char *path, const char *rev, bool *is_file, RgDiag
 		repo_report_unreadable(path, diags);
 		return NULL;
 	}
-	return list_below(repo, tree, below, is_file, diags);
+	g_autofree char *real = repo_follow_links(repo, commit, below);
+	return list_below(repo, tree, real, is_file, diags);
 }
 
 static bool is_in_index(git_index *index, const char *path, const char *ending)
@@ -83,18 +85,20 @@ bool repo_tracks(const char *path, bool *tracked, RgDiags *diags)
 {
 	bool use = repo_begin(path, diags);
 	g_autoptr(RgDiags) found = rg_diags_new();
-	g_autofree char *below = NULL, *root = NULL;
+	g_autofree char *dir = g_path_get_dirname(path), *name = g_path_get_basename(path);
+	g_autofree char *folder = rg_path_real(dir), *above = NULL, *root = NULL;
 	g_autoptr(git_index) index = NULL;
 	*tracked = false;
 	if (!use)
 		return false;
-	g_autoptr(git_repository) repo = repo_open_at(path, &below, &root, found);
+	g_autoptr(git_repository) repo = repo_open_at(folder, &above, &root, found);
 	if (!repo) {
 		rg_diags_drop(found, "git.no-repository");
 		bool none = !rg_diags_has_errors(found);
 		rg_diags_take_all(diags, found);
 		return none;
 	}
+	g_autofree char *below = g_build_filename(above, name, NULL);
 	if (git_repository_index(&index, repo) != 0)
 		return repo_report_unreadable(path, diags);
 	*tracked = is_in_index(index, below, "") || is_in_index(index, below, "-journal") ||

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "base/module.h"
+#include "base/paths.h"
 #include "git/module.h"
 
 static const RgGitModule *load(RgDiags *diags)
@@ -29,32 +30,18 @@ const char *rg_git_library(RgDiags *diags)
 	return module ? module->library : NULL;
 }
 
-/* The nearest folder that exists, without symbolic links: free(). */
-static char *existing_folder(const char *folder)
-{
-	g_autofree char *at = g_strdup(folder);
-	char *real;
-	while (!(real = realpath(at, NULL))) {
-		char *above = g_path_get_dirname(at);
-		g_free(at);
-		at = above;
-	}
-	return real;
-}
-
 /* Is there a ".git" in the folder of the file, or above it? Without one there is no repository
  * (open.c), and libgit2, whose start takes a sixth of a small plan, is not needed. */
 static bool is_below_git(const char *file)
 {
 	g_autofree char *folder = g_path_get_dirname(file);
-	char *at = existing_folder(folder);
+	g_autofree char *at = rg_path_real(folder);
 	bool found = false;
 	for (char *end = at + strlen(at); end && !found; end = strrchr(at, '/')) {
 		*end = '\0';
 		g_autofree char *mark = g_strconcat(at, "/.git", NULL);
 		found = g_file_test(mark, G_FILE_TEST_EXISTS);
 	}
-	free(at);
 	return found;
 }
 
@@ -87,6 +74,12 @@ char *rg_git_read_below(
 {
 	const RgGitModule *module = load(diags);
 	return module ? module->read_below(root, below, rev, len, diags) : NULL;
+}
+
+GPtrArray *rg_git_way(const char *root, const char *below, const char *rev, RgDiags *diags)
+{
+	const RgGitModule *module = load(diags);
+	return module ? module->way(root, below, rev, diags) : NULL;
 }
 
 GPtrArray *rg_git_list(const char *path, const char *rev, bool *is_file, RgDiags *diags)

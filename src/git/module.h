@@ -12,6 +12,7 @@ typedef struct {
 		RgDiags *diags);
 	char *(*read_below)(
 		const char *root, const char *below, const char *rev, size_t *len, RgDiags *diags);
+	GPtrArray *(*way)(const char *root, const char *below, const char *rev, RgDiags *diags);
 	GPtrArray *(*list)(const char *path, const char *rev, bool *is_file, RgDiags *diags);
 	RgGitChanges *(*changes)(
 		const char *folder, const char *since, const char *ref, RgDiags *diags);

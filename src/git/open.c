@@ -1,8 +1,8 @@
 /* Which repository a file belongs to: the one whose ".git" is nearest upward, like git with
  * safe.bareRepository=explicit. Files that look like a bare repository can be committed, so none is
  * ever discovered; and a submodule belongs to the work tree whose index has it. */
-#include <stdlib.h>
 #include <string.h>
+#include "base/paths.h"
 #include "git/repo.h"
 
 static char *folder_above(const char *folder)
@@ -84,40 +84,59 @@ bool repo_open_around(const char *dir, git_repository **repo, RgDiags *diags)
 	return code == 0 || report_closed(top, code, diags);
 }
 
-/* Whether the index of the work tree `outer` has the folder `inner` (a submodule), a folder or link
- * above it, or files below it. */
-static bool index_has(git_repository *outer, const char *top, const char *inner)
+/* *has: the index of the work tree `outer` has the folder `inner` (a submodule), a folder or link
+ * above it, or files below it. False: it cannot be read. */
+static bool index_has(git_repository *outer, const char *top, const char *inner, bool *has)
 {
 	g_autoptr(git_index) index = NULL;
 	const char *below = inner + strlen(top);
 	g_autofree char *path = g_strdup(below + strspn(below, "/"));
 	g_autofree char *folder = g_strconcat(path, "/", NULL);
+	*has = false;
 	if (git_repository_index(&index, outer) != 0)
 		return false;
-	if (git_index_find_prefix(NULL, index, folder) == 0)
-		return true;
-	while (!git_index_get_bypath(index, path, GIT_INDEX_STAGE_NORMAL)) {
-		char *slash = strrchr(path, '/');
-		if (!slash)
-			return false;
-		*slash = '\0';
+	*has = git_index_find_prefix(NULL, index, folder) == 0;
+	for (char *end = path + strlen(path); !*has && end; end = strrchr(path, '/')) {
+		*end = '\0';
+		*has = git_index_get_bypath(index, path, GIT_INDEX_STAGE_NORMAL) != NULL;
 	}
 	return true;
 }
 
+/* Git keeps the repositories of submodules in that of the work tree around them; earlier versions
+ * did not. */
+static bool is_kept_by(git_repository *repo, const char *outer_top)
+{
+	g_autofree char *kept = g_build_filename(outer_top, ".git", "", NULL);
+	const char *own = git_repository_path(repo);
+	return own && g_str_has_prefix(own, kept);
+}
+
+typedef enum { TOP, SUBMODULE, UNKNOWN } Climbed;
+
 /* The work tree above `*top` that has it: then that one takes the place of both. */
-static bool climb(char **top, git_repository **repo)
+static Climbed climb(char **top, git_repository **repo, RgDiags *diags)
 {
 	g_autofree char *above = folder_above(*top), *outer_top = NULL;
 	g_autoptr(git_repository) outer = NULL;
-	if (!above || open_nearest(above, &outer_top, &outer) != 0 || !outer ||
-		!index_has(outer, outer_top, *top))
-		return false;
+	int code = above ? open_nearest(above, &outer_top, &outer) : 0;
+	/* a folder of another user that happens to be around this repository decides nothing */
+	if (code != 0 && is_kept_by(*repo, outer_top)) {
+		report_closed(outer_top, code, diags);
+		return UNKNOWN;
+	}
+	bool has = false;
+	if (code == 0 && outer && !index_has(outer, outer_top, *top, &has)) {
+		repo_report_unreadable(outer_top, diags);
+		return UNKNOWN;
+	}
+	if (!has)
+		return TOP;
 	g_free(*top);
 	*top = g_steal_pointer(&outer_top);
 	git_repository_free(*repo);
 	*repo = g_steal_pointer(&outer);
-	return true;
+	return SUBMODULE;
 }
 
 bool repo_open_root(const char *dir, git_repository **repo, RgDiags *diags)
@@ -126,64 +145,33 @@ bool repo_open_root(const char *dir, git_repository **repo, RgDiags *diags)
 	int code = open_nearest(dir, &top, repo);
 	if (code != 0)
 		return report_closed(top, code, diags);
-	while (top && climb(&top, repo))
-		continue;
-	return true;
+	Climbed climbed = top ? SUBMODULE : TOP;
+	while (climbed == SUBMODULE)
+		climbed = climb(&top, repo, diags);
+	return climbed == TOP;
 }
 
-/* The nearest folder above `file` that exists, without symbolic links: the commit may have folders
- * that the work tree lacks. */
-static char *existing_folder(const char *file)
-{
-	g_autofree char *at = g_path_get_dirname(file);
-	for (;;) {
-		char *real = realpath(at, NULL);
-		if (real) {
-			char *copy = g_strdup(real);
-			free(real);
-			return copy;
-		}
-		char *parent = g_path_get_dirname(at);
-		g_free(at);
-		at = parent;
-	}
-}
-
-/* `file` (absolute, canonical) relative to the work tree; NULL: it is outside. */
-static char *path_below(git_repository *repo, const char *file, char **root)
+/* The work tree's root; NULL: it has none. */
+static char *work_tree(git_repository *repo)
 {
 	const char *workdir = git_repository_workdir(repo);
-	char *real = workdir ? realpath(workdir, NULL) : NULL;
-	if (!real)
-		return NULL;
-	/* the folder's name may contain a symbolic link */
-	g_autofree char *dir = g_path_get_dirname(file);
-	g_autofree char *base = g_path_get_basename(file);
-	char *real_dir = realpath(dir, NULL);
-	g_autofree char *full = g_build_filename(real_dir ? real_dir : dir, base, NULL);
-	size_t len = strlen(real);
-	bool is_root = g_str_equal(file, real) || g_str_equal(full, real);
-	bool is_below = strncmp(full, real, len) == 0 && full[len] == '/';
-	char *below = is_root ? g_strdup("") : is_below ? g_strdup(full + len + 1) : NULL;
-	if (below)
-		*root = g_strdup(real);
-	free(real_dir);
-	free(real);
-	return below;
+	return workdir ? rg_path_real(workdir) : NULL;
 }
 
 git_repository *repo_open_at(const char *path, char **below, char **root, RgDiags *diags)
 {
-	g_autofree char *file = g_canonicalize_filename(path, NULL);
 	g_autofree char *folder =
-		g_file_test(file, G_FILE_TEST_IS_DIR) ? g_strdup(file) : existing_folder(file);
+		g_file_test(path, G_FILE_TEST_IS_DIR) ? g_strdup(path) : g_path_get_dirname(path);
+	g_autofree char *real = rg_path_real(folder);
 	g_autoptr(git_repository) repo = NULL;
-	if (!repo_open_root(folder, &repo, diags))
+	if (!repo_open_root(real, &repo, diags))
 		return NULL;
-	if (repo)
-		*below = path_below(repo, file, root);
-	if (*below)
+	g_autofree char *top = repo ? work_tree(repo) : NULL;
+	*below = top ? rg_path_named_below(top, path) : NULL;
+	if (*below) {
+		*root = g_steal_pointer(&top);
 		return g_steal_pointer(&repo);
+	}
 	rg_diags_error(
 		diags, "git.no-repository", "there is no git repository around \"%s\"", path);
 	return NULL;

@@ -87,6 +87,7 @@ static const RgGitModule module = {
 	.resolve = repo_resolve_at,
 	.read = repo_read_at,
 	.read_below = repo_read_below,
+	.way = repo_way,
 	.list = repo_list_at,
 	.changes = repo_changes,
 	.tracks = repo_tracks,

@@ -10,7 +10,7 @@ static char *report_other(const char *path, const char *rev, const char *what, R
 	return NULL;
 }
 
-static char *read_blob(git_repository *repo, const git_commit *commit, const char *path,
+static char *read_file(git_repository *repo, const git_commit *commit, const char *path,
 	const char *rev, size_t *len, RgDiags *diags);
 
 /* The folder above `path` that is a submodule, and its commit; NULL: there is none. */
@@ -41,7 +41,7 @@ static char *read_below(git_repository *outer, const char *folder, const git_oid
 	g_autoptr(git_commit) commit = NULL;
 	const char *rev = git_oid_tostr_s(id);
 	if (repo_open_top(top, &inner) == 0 && git_commit_lookup(&commit, inner, id) == 0)
-		return read_blob(inner, commit, path, rev, len, diags);
+		return read_file(inner, commit, path, rev, len, diags);
 	RgDiag *diag = rg_diags_error(diags, "git.unreadable",
 		"the submodule \"%s\" is not checked out, or lacks commit %.12s", folder, rev);
 	rg_diag_hint(diag, "run `git submodule update --init`");
@@ -100,43 +100,67 @@ static char *find_link(
 	return NULL;
 }
 
-/* `path` without the symbolic links that the commit has; one that leads out of it stays. */
-static char *follow_links(git_repository *repo, const git_commit *commit, const char *path)
+/* `path`, and what each symbolic link on the way makes of it. */
+static GPtrArray *way(git_repository *repo, const git_commit *commit, const char *path)
 {
 	g_autoptr(git_tree) tree = NULL;
-	char *at = g_strdup(path), *target;
+	GPtrArray *paths = g_ptr_array_new_with_free_func(g_free);
 	size_t len;
+	g_ptr_array_add(paths, g_strdup(path));
 	if (git_commit_tree(&tree, commit) != 0)
-		return at;
-	for (int hops = 0; hops < MAX_LINKS && (target = find_link(repo, tree, at, &len)); hops++) {
-		g_autofree char *link = g_strndup(at, len), *owned = target;
-		g_autofree char *folder = g_path_get_dirname(link);
-		g_autofree char *beside = g_strconcat("/", folder, "/", owned, at + len, NULL);
-		g_autofree char *full = g_canonicalize_filename(beside, "/");
-		if (g_path_is_absolute(owned))
+		return paths;
+	while (paths->len <= MAX_LINKS) {
+		const char *at = paths->pdata[paths->len - 1];
+		g_autofree char *target = find_link(repo, tree, at, &len);
+		if (!target || g_path_is_absolute(target))
 			break;
-		g_free(at);
-		at = g_strdup(full + 1);
+		g_autofree char *link = g_strndup(at, len);
+		g_autofree char *folder = g_path_get_dirname(link);
+		g_autofree char *beside = g_strconcat("/", folder, "/", target, at + len, NULL);
+		g_autofree char *full = g_canonicalize_filename(beside, "/");
+		g_ptr_array_add(paths, g_strdup(full + 1));
 	}
-	return at;
+	return paths;
+}
+
+char *repo_follow_links(git_repository *repo, const git_commit *commit, const char *path)
+{
+	g_autoptr(GPtrArray) paths = way(repo, commit, path);
+	return g_strdup(paths->pdata[paths->len - 1]);
+}
+
+static char *read_file(git_repository *repo, const git_commit *commit, const char *path,
+	const char *rev, size_t *len, RgDiags *diags)
+{
+	g_autofree char *real = repo_follow_links(repo, commit, path);
+	return read_blob(repo, commit, real, rev, len, diags);
+}
+
+/* The commit of the repository with the work tree `root`. */
+static bool open_commit(const char *root, const char *rev, git_repository **repo,
+	git_commit **commit, RgDiags *diags)
+{
+	if (!repo_begin(root, diags) || !repo_open_root(root, repo, diags))
+		return false;
+	return *repo ? repo_find_commit(*repo, rev, commit, diags)
+		     : repo_report_unreadable(root, diags);
+}
+
+GPtrArray *repo_way(const char *root, const char *below, const char *rev, RgDiags *diags)
+{
+	g_autoptr(git_repository) repo = NULL;
+	g_autoptr(git_commit) commit = NULL;
+	return open_commit(root, rev, &repo, &commit, diags) ? way(repo, commit, below) : NULL;
 }
 
 char *repo_read_below(
 	const char *root, const char *below, const char *rev, size_t *len, RgDiags *diags)
 {
-	bool use = repo_begin(root, diags);
 	g_autoptr(git_repository) repo = NULL;
 	g_autoptr(git_commit) commit = NULL;
-	if (!use || !repo_open_root(root, &repo, diags))
-		return NULL;
-	if (!repo) {
-		repo_report_unreadable(root, diags);
-		return NULL;
-	}
-	if (!repo_find_commit(repo, rev, &commit, diags))
-		return NULL;
-	g_autofree char *path = follow_links(repo, commit, below);
-	return read_blob(repo, commit, path, rev, len, diags);
+	return open_commit(root, rev, &repo, &commit, diags)
+		       ? read_file(repo, commit, below, rev, len, diags)
+		       : NULL;
 }
 
 static char *read_in(git_repository *repo, RgProvenance *provenance, const char *rev, size_t *len,
@@ -149,7 +173,7 @@ static char *read_in(git_repository *repo, RgProvenance *provenance, const char 
 	provenance->in_repository = true;
 	provenance->commit = g_strdup(git_oid_tostr(hex, sizeof hex, git_commit_id(commit)));
 	provenance->author = repo_author(commit);
-	return read_blob(repo, commit, provenance->path, rev, len, diags);
+	return read_file(repo, commit, provenance->path, rev, len, diags);
 }
 
 char *repo_read_at(

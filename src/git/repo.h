@@ -34,8 +34,8 @@ bool repo_open_around(const char *dir, git_repository **repo, RgDiags *diags);
 /* The same, but of a submodule the one that it is part of: a change decides what its submodules
  * contain, so nothing in them says what is trusted. */
 bool repo_open_root(const char *dir, git_repository **repo, RgDiags *diags);
-/* repo_open_root of `path`, which need not be in its work tree; *below is its path there, ""
- * for the root. NULL and a diagnostic if there is none. */
+/* repo_open_root of `path`, which need not exist; *below is its path in the work tree *root, as it
+ * is named (base/paths.h). NULL and a diagnostic if there is none. */
 git_repository *repo_open_at(const char *path, char **below, char **root, RgDiags *diags);
 
 /* revision.c */
@@ -46,10 +46,12 @@ char *repo_resolve_at(const char *path, const char *rev, char **root, RgDiags *d
 char *repo_read_at(
 	const char *path, const char *rev, size_t *len, RgProvenance **provenance, RgDiags *diags);
 
-/* Of the repository with the work tree `root`, whose symbolic links do not count: only those that
- * the commit has. */
 char *repo_read_below(
 	const char *root, const char *below, const char *rev, size_t *len, RgDiags *diags);
+GPtrArray *repo_way(const char *root, const char *below, const char *rev, RgDiags *diags);
+/* `path` in the commit, without the symbolic links on the way that the commit has; one that leads
+ * out of it stays. */
+char *repo_follow_links(git_repository *repo, const git_commit *commit, const char *path);
 
 /* list.c */
 GPtrArray *repo_list_at(const char *path, const char *rev, bool *is_file, RgDiags *diags);

@@ -11,12 +11,6 @@ RgSpecFile *specs_file_new(const char *path, RgSpecPeek *peek);
 char *specs_read_at(const void *ref, const char *path, size_t *len, RgDiags *diags);
 /* What the file is, at from->ref or in the work tree. */
 bool specs_peek(const char *path, const char *ref, RgSpecPeek *peek, RgDiags *diags);
-/* The path below `root`, through symbolic links of folders but not of the file: git's own view of
- * it. NULL if it is outside; g_free it. */
-char *specs_below(const char *root, const char *path);
-/* The path below `root` as it is named: what is in the work tree at its folders does not count.
- * NULL if it is outside; g_free it. */
-char *specs_named_below(const char *root, const char *path);
 /* A project file of a commit, by its path below the root; *there false: the commit has none.
  * `name`: for diagnostics. */
 RgProject *specs_load_project(const char *root, const char *below, const char *ref,

@@ -63,9 +63,7 @@ RgProject *specs_load_project(const char *root, const char *below, const char *r
 {
 	size_t len = 0;
 	g_autoptr(RgDiags) found = rg_diags_new();
-	g_autoptr(RgProvenance) unused = NULL;
-	g_autofree char *path = g_build_filename(root, below, NULL);
-	g_autofree char *text = rg_git_read(path, ref, &len, &unused, found);
+	g_autofree char *text = rg_git_read_below(root, below, ref, &len, found);
 	if (!text)
 		rg_diags_drop(found, "git.no-file");
 	*there = text || rg_diags_has_errors(found);

@@ -1,6 +1,7 @@
 #include "specs/internal.h"
 #include <stdlib.h>
 #include <string.h>
+#include "base/paths.h"
 #include "spec/project.h"
 
 #define MAX_LINKS 40 /* as in path_resolution(7) */
@@ -16,7 +17,8 @@ typedef struct {
 
 static char *below_root(const Look *look, const char *path)
 {
-	return specs_below(look->changes->root, path);
+	const char *root = look->changes->root;
+	return look->from->ref ? rg_path_named_below(root, path) : rg_path_real_below(root, path);
 }
 
 static char *on_disk(const Look *look, const char *below)
@@ -57,37 +59,33 @@ static bool step(char **path)
 	return false;
 }
 
+/* Of the commit. */
+static bool way_changed_there(const Look *look, const char *path)
+{
+	const char *root = look->changes->root;
+	g_autofree char *below = rg_path_named_below(root, path);
+	g_autoptr(GPtrArray) way =
+		below ? rg_git_way(root, below, look->from->ref, look->diags) : NULL;
+	bool changed = false;
+	for (guint i = 0; way && !changed && i < way->len; i++)
+		changed = is_changed(look, way->pdata[i]);
+	return changed;
+}
+
 /* Whether its name, or one of the links on the way to what it leads to, is changed. */
 static bool way_changed(const Look *look, const char *path)
 {
+	if (look->from->ref)
+		return way_changed_there(look, path);
 	g_autofree char *at = g_canonicalize_filename(path, NULL);
-	bool links = !look->from->ref;
-	for (int hops = 0; hops <= MAX_LINKS; hops++) {
-		g_autofree char *below = specs_named_below(look->changes->root, at);
-		if (below && is_changed(look, below))
-			return true;
-		if (!links || !step(&at))
-			return false;
+	bool changed = false;
+	for (int hops = 0; !changed && hops <= MAX_LINKS; hops++) {
+		g_autofree char *below = rg_path_named_below(look->changes->root, at);
+		changed = below && is_changed(look, below);
+		if (!changed && !step(&at))
+			break;
 	}
-	return false;
-}
-
-/* A project file beside the spec or in a folder above it. */
-static bool project_changed(const Look *look, const char *below)
-{
-	g_autofree char *dir = g_path_get_dirname(below);
-	for (;;) {
-		g_autofree char *file = g_str_equal(dir, ".")
-						? g_strdup(RG_PROJECT_FILE)
-						: g_build_filename(dir, RG_PROJECT_FILE, NULL);
-		if (is_changed(look, file))
-			return true;
-		if (g_str_equal(dir, "."))
-			return false;
-		char *parent = g_path_get_dirname(dir);
-		g_free(dir);
-		dir = parent;
-	}
+	return changed;
 }
 
 /* A link is changed if its target is. */
@@ -106,11 +104,28 @@ static bool file_changed(const Look *look, const char *path)
 	       (is_changed(look, below) || way_changed(look, path) || target_changed(look, path));
 }
 
+/* A project file beside the spec or in a folder above it, as the spec is named. */
+static bool project_changed(const Look *look, const char *path)
+{
+	g_autofree char *dir = rg_path_named_below(look->changes->root, path);
+	bool changed = false, top = !dir;
+	while (!changed && !top) {
+		char *parent = g_path_get_dirname(dir);
+		g_free(dir);
+		dir = parent;
+		top = g_str_equal(dir, ".");
+		g_autofree char *file = g_build_filename(
+			look->changes->root, top ? "" : dir, RG_PROJECT_FILE, NULL);
+		changed = file_changed(look, file);
+	}
+	return changed;
+}
+
 /* The spec, a file that it extends, or the project file. */
 static bool is_touched(const Look *look, const RgSpecFile *file, bool *outside)
 {
 	g_autofree char *below = below_root(look, file->path);
-	bool touched = file_changed(look, file->path) || (below && project_changed(look, below));
+	bool touched = file_changed(look, file->path) || project_changed(look, file->path);
 	for (guint i = 1; !touched && file->files && i < file->files->len; i++)
 		touched = file_changed(look, file->files->pdata[i]);
 	*outside = !below;

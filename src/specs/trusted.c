@@ -1,6 +1,6 @@
 #include "specs/internal.h"
-#include <stdlib.h>
 #include <string.h>
+#include "base/paths.h"
 
 /* What a change is compared with, and what it says about a spec. A change decides what the specs
  * ask for, but not what is trusted and which limits hold. */
@@ -26,33 +26,6 @@ RgTrusted *rg_trusted_at(const char *path, const char *rev, RgDiags *diags)
 RgTrusted *rg_trusted_work_tree(void)
 {
 	return g_new0(RgTrusted, 1);
-}
-
-char *specs_below(const char *root, const char *path)
-{
-	g_autofree char *full = g_canonicalize_filename(path, NULL);
-	g_autofree char *dir = g_path_get_dirname(full), *base = g_path_get_basename(full);
-	char *real = realpath(dir, NULL);
-	g_autofree char *file = g_build_filename(real ? real : dir, base, NULL);
-	free(real);
-	size_t len = strlen(root);
-	if (g_str_equal(full, root) || g_str_equal(file, root))
-		return g_strdup("");
-	return g_str_has_prefix(file, root) && file[len] == '/' ? g_strdup(file + len + 1) : NULL;
-}
-
-char *specs_named_below(const char *root, const char *path)
-{
-	g_autofree char *full = g_canonicalize_filename(path, NULL);
-	for (const char *end = full; end; end = strchr(end + 1, '/')) {
-		g_autofree char *folder = g_strndup(full, (gsize)(end - full));
-		char *real = realpath(*folder ? folder : "/", NULL);
-		bool is_root = real && g_str_equal(real, root);
-		free(real);
-		if (is_root)
-			return g_strdup(end + 1);
-	}
-	return specs_below(root, path);
 }
 
 /* ---- its project file */
@@ -101,7 +74,7 @@ bool rg_trusted_project(const RgTrusted *trusted, const char *spec_path, RgProje
 	*folder = NULL;
 	if (!trusted->commit)
 		return project_here(spec_path, project, diags);
-	g_autofree char *below = specs_below(trusted->root, spec_path);
+	g_autofree char *below = rg_path_named_below(trusted->root, spec_path);
 	return below ? project_at(trusted, below, project, folder, diags)
 		     : report_outside(trusted, spec_path, diags);
 }
@@ -111,7 +84,7 @@ bool rg_trusted_project(const RgTrusted *trusted, const char *spec_path, RgProje
 static char *read_there(const void *data, const char *path, size_t *len, RgDiags *diags)
 {
 	const RgTrusted *trusted = data;
-	g_autofree char *below = specs_named_below(trusted->root, path);
+	g_autofree char *below = rg_path_named_below(trusted->root, path);
 	if (below)
 		return rg_git_read_below(trusted->root, below, trusted->commit, len, diags);
 	report_outside(trusted, path, diags);
@@ -121,7 +94,7 @@ static char *read_there(const void *data, const char *path, size_t *len, RgDiags
 static RgCluster *load_there(const RgTrusted *trusted, const char *spec_path, RgDiags *diags)
 {
 	size_t len = 0;
-	g_autofree char *below = specs_named_below(trusted->root, spec_path);
+	g_autofree char *below = rg_path_named_below(trusted->root, spec_path);
 	g_autofree char *full = below ? g_build_filename(trusted->root, below, NULL) : NULL;
 	g_autofree char *text = full ? read_there(trusted, full, &len, diags) : NULL;
 	const RgSpecReader reader = {read_there, trusted};

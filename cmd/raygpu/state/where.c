@@ -1,4 +1,5 @@
 #include "command.h"
+#include "base/paths.h"
 #include "state/write.h"
 #include <stdlib.h>
 #include <string.h>
@@ -176,6 +177,46 @@ static char *state_of_trusted(Context *context, const char *spec)
 	return g_steal_pointer(&place);
 }
 
+/* *has: one of the folders of the path, or the file, is a symbolic link that git tracks. */
+static bool has_tracked_link(const char *path, bool *has, RgDiags *diags)
+{
+	g_autofree char *full = g_canonicalize_filename(path, NULL);
+	bool ok = true;
+	*has = false;
+	for (char *end = full; ok && !*has && *end;) {
+		end += strcspn(end + 1, "/") + 1;
+		g_autofree char *at = g_strndup(full, (gsize)(end - full));
+		if (g_file_test(at, G_FILE_TEST_IS_SYMLINK))
+			ok = rg_git_tracks(at, has, diags);
+	}
+	return ok;
+}
+
+/* A change could lead the name of the trusted state elsewhere. */
+static bool check_way(Context *context, const char *path)
+{
+	const RgTrusted *trusted = context->trusted;
+	bool has = false;
+	g_autofree char *below = trusted && trusted->commit && rg_store_is_file(path)
+					 ? rg_path_named_below(trusted->root, path)
+					 : NULL;
+	if (!below)
+		return true;
+	g_autoptr(GPtrArray) way =
+		rg_git_way(trusted->root, below, trusted->commit, context->diags);
+	if (!way || !has_tracked_link(path, &has, context->diags))
+		return false;
+	g_autofree char *real = rg_path_real(path);
+	g_autofree char *there = g_build_filename(trusted->root, way->pdata[way->len - 1], NULL);
+	if (!has || g_str_equal(real, there))
+		return true;
+	RgDiag *diag = rg_diags_error(context->diags, "state.two-places",
+		"\"%s\" leads to the state \"%s\" through a symbolic link that %s does not have",
+		path, real, trusted->name);
+	rg_diag_hint(diag, "select the state with --state or RAYGPU_STATE");
+	return false;
+}
+
 /* NULL: none is named. With a project file that cannot be read it is unknown, and no other state is
  * used instead. */
 static char *project_state(Context *context, const char *spec)
@@ -186,7 +227,7 @@ static char *project_state(Context *context, const char *spec)
 }
 
 /* Earlier versions had it in the working directory; such a state stays in use. */
-static char *where_find(Context *context, const char *spec)
+static char *find_state(Context *context, const char *spec)
 {
 	char *named = project_state(context, spec);
 	if (named || context->state_unknown)
@@ -208,6 +249,14 @@ static char *where_find(Context *context, const char *spec)
 	}
 	context->told_old_place = true;
 	return g_strdup(DEFAULT_STATE);
+}
+
+static char *where_find(Context *context, const char *spec)
+{
+	g_autofree char *path = find_state(context, spec);
+	if (path && !check_way(context, path))
+		context->state_unknown = true;
+	return context->state_unknown ? NULL : g_steal_pointer(&path);
 }
 
 void context_settle_ref(Context *context, const char *path)

@@ -95,6 +95,32 @@ def test_a_submodule_judges_nothing(ci, thief, tmp_path):
     refused(Home(ci.path('clusters'), ci.env).run('plan', '.', *SINCE, code=9, env=SECRET), came)
 
 
+def test_a_submodule_whose_repository_cannot_be_read_judges_nothing(ci, tmp_path):
+    if os.getuid():
+        pytest.skip('only root can give files away')
+    start(ci, {'a.yaml': spec('a')})
+    inner = Home(tmp_path / 'inner', ci.env)
+    os.mkdir(inner.folder)
+    start(inner, {'b.yaml': spec('b'), 'raygpu.yaml': 'budget: {hourly_usd: 1}\n'})
+    ci.git('-c', 'protocol.file.allow=always', 'submodule', 'add', '-q', inner.folder, 'clusters')
+    clusters = Home(ci.path('clusters'), ci.env)
+    clusters.git('update-ref', 'refs/remotes/origin/main', 'HEAD')
+    save(ci)
+    for name in ('', '.git'):
+        os.chown(ci.path(name), 12345, 12345)
+    told = clusters.run('plan', 'b.yaml', *SINCE, code=1)
+    assert 'git.not-owner' in told.err, told
+    for name in ('', '.git'):
+        os.chown(ci.path(name), 0, 0)
+    make(ci, {'.git/index': 'no index'})
+    assert 'git.unreadable' in clusters.run('plan', 'b.yaml', *SINCE, code=1).err
+    # a repository of another user that only happens to be around one
+    shutil.move(inner.folder, ci.path('own'))
+    for name in ('', '.git'):
+        os.chown(ci.path(name), 12345, 12345)
+    Home(ci.path('own'), ci.env).run('validate', 'b.yaml', *SINCE)
+
+
 def test_a_tag_has_not_the_name_of_a_branch(ci, thief):
     url, came = thief
     start(ci, {'a.yaml': spec('a')})
@@ -138,6 +164,51 @@ def test_a_change_of_a_link_is_a_change(ci):
         assert told.out.count('cluster ') == 1 and f'cluster {cluster}' in told.out, (name, told)
         os.remove(ci.path(name))
         os.symlink(was, ci.path(name))
+
+
+def test_a_commit_is_read_through_its_own_links(ci):
+    """Not through those of the work tree, which is of another commit."""
+    start(ci, {'one/q.yaml': spec('q'), 'two/q.yaml': spec('q', pools={'serve': 2}), 'two/raygpu.yaml': 'policy: {max_nodes: 2}\n'})
+    os.symlink('one', ci.path('specs'))
+    save(ci)
+    ci.git('update-ref', 'refs/remotes/origin/main', 'HEAD')
+    ci.git('checkout', '-qb', 'other')
+    os.remove(ci.path('specs'))
+    os.symlink('two', ci.path('specs'))
+    save(ci)
+    ci.git('checkout', '-q', 'topic')
+    for name in ('specs', 'specs/q.yaml'):
+        assert '2 nodes' in ci.run('validate', name).out
+        told = ci.run('validate', name, '--ref', 'other', code=9)
+        assert '3 nodes' in told.err and 'policy.max-nodes' in told.err, told
+        assert 'No spec has changed' not in ci.run('validate', name, '--ref', 'other', *SINCE, code=9).out
+    ci.git('checkout', '-q', 'other')
+    assert '2 nodes' in ci.run('validate', 'specs', '--ref', 'topic').out
+    # behind a link that stays
+    ci.git('update-ref', 'refs/remotes/origin/main', 'HEAD')
+    make(ci, {'two/raygpu.yaml': 'policy: {max_nodes: 3}\n'})
+    save(ci)
+    ci.git('checkout', '-q', 'topic')
+    told = ci.run('validate', 'specs', '--ref', 'other', *SINCE, code=9)
+    assert 'origin/main:specs/raygpu.yaml:1:' in told.err and 'No spec has changed' not in told.out, told
+
+
+def test_a_change_of_a_project_file_above_the_link_is_a_change(ci):
+    start(ci, {'team/keep': '', 'specs/q.yaml': spec('q')})
+    os.symlink('../specs', ci.path('team/specs'))
+    save(ci)
+    ci.git('update-ref', 'refs/remotes/origin/main', 'HEAD')
+    make(ci, {'team/raygpu.yaml': 'ignore_tags: [a]\n'})
+    assert 'cluster q' in ci.run('validate', 'team/specs', *SINCE).out
+    assert 'No spec has changed' in ci.run('validate', 'specs', *SINCE).out
+
+
+def test_the_working_folder_may_be_named_by_a_link(ci, tmp_path):
+    start(ci, {'q.yaml': spec('q')})
+    os.symlink(ci.folder, tmp_path / 'link')
+    make(ci, {'q.yaml': spec('q', pools={'serve': 2})})
+    told = ci.run('validate', '.', *SINCE, env={'PWD': str(tmp_path / 'link')})
+    assert 'cluster q' in told.out, told
 
 
 def test_a_change_behind_a_submodule_is_a_change(ci, tmp_path):
@@ -409,6 +480,51 @@ def test_a_link_in_place_of_a_folder_lifts_no_limit(ci):
     assert 'budget.exceeded' in ci.run('plan', 'clusters', *SINCE, code=9).err
 
 
+def test_a_link_in_place_of_a_folder_selects_no_project_file(ci, thief):
+    """That of the spec's folder at the trusted commit counts, wherever the work tree's folder leads."""
+    url, came = thief
+    start(ci, {'.gitignore': '*.db\n', 'clusters/raygpu.yaml': 'budget: {hourly_usd: 1}\nstate: ../one.db\n', 'clusters/a.yaml': spec('a'),
+               'open/raygpu.yaml': f'provider: {{allow_endpoints: ["{url}"]}}\nstate: ../two.db\n'})
+    ci.apply('clusters/a.yaml')
+    shutil.rmtree(ci.path('clusters'))
+    os.symlink('open', ci.path('clusters'))
+    make(ci, {'open/a.yaml': sends_to(url, name='a')})
+    save(ci)
+    refused(ci.run('plan', 'clusters', *SINCE, code=9, env=SECRET), came)
+    make(ci, {'open/a.yaml': spec('a', pools={'serve': 9})})
+    save(ci)
+    for more in ([], ['--ref', 'topic']):
+        told = ci.run('plan', 'clusters', *SINCE, *more, code=9)
+        assert 'budget.exceeded' in told.err and 'origin/main:clusters/raygpu.yaml:1:' in told.err, told
+        assert 'state is not as at origin/main, which has no effect' in flat(told), told
+
+
+def test_a_link_does_not_lead_the_state_elsewhere(ci):
+    start(ci, {'raygpu.yaml': 'state: db/s.db\n', 'a.yaml': spec('a'), '.gitignore': 'db/\n'})
+    ci.apply('a.yaml')
+    make(ci, {'a.yaml': spec('a', pools={'serve': 2})})
+    save(ci)
+    assert '1 to add' in ci.run('plan', '.', *SINCE).out
+    # one that the pipeline has made is its own
+    os.rename(ci.path('db'), ci.path('../cache'))
+    os.symlink('../cache', ci.path('db'))
+    assert '1 to add' in ci.run('plan', '.', *SINCE).out
+    ci.git('add', '-f', 'db')
+    save(ci)
+    told = ci.run('plan', '.', *SINCE, code=4)
+    assert 'state.two-places' in told.err and 'a symbolic link that origin/main does not have' in flat(told), told
+    # what everybody agreed on is right
+    ci.git('update-ref', 'refs/remotes/origin/main', 'HEAD')
+    os.rename(ci.path('../cache'), ci.path('cache'))
+    os.remove(ci.path('db'))
+    os.symlink('cache', ci.path('db'))
+    make(ci, {'.gitignore': 'cache/\n'})
+    save(ci)
+    ci.git('update-ref', 'refs/remotes/origin/main', 'HEAD')
+    make(ci, {'a.yaml': spec('a', pools={'serve': 3})})
+    assert '2 to add' in ci.run('plan', '.', *SINCE).out
+
+
 def test_links_of_the_trusted_commit_are_followed(ci):
     start(ci, {'shared/base.yaml': 'budget: {hourly_usd: 1}\n', 'real/a.yaml': 'extends: ../link/base.yaml\n' + spec('a')})
     os.mkdir(ci.path('links'))
@@ -422,6 +538,26 @@ def test_links_of_the_trusted_commit_are_followed(ci):
     for name in ('clusters', 'real/a.yaml', 'links/b.yaml'):
         told = ci.run('plan', name, *SINCE, code=9)
         assert 'budget.exceeded' in told.err and 'origin/main:link/base.yaml:1:' in told.err, told
+
+
+def test_a_link_in_a_submodule_is_followed(ci, tmp_path):
+    library = Home(tmp_path / 'library', ci.env)
+    os.mkdir(library.folder)
+    library.git('init', '-q', '-b', 'main')
+    make(library, {'real/base.yaml': 'budget: {hourly_usd: 1}\n'})
+    os.symlink('real', library.path('link'))
+    save(library)
+    ci.git('init', '-q', '-b', 'main')
+    ci.git('-c', 'protocol.file.allow=always', 'submodule', 'add', '-q', library.folder, 'lib')
+    make(ci, {'a.yaml': 'extends: lib/link/base.yaml\n' + spec('a')})
+    save(ci)
+    ci.git('update-ref', 'refs/remotes/origin/main', 'main')
+    ci.git('checkout', '-qb', 'topic')
+    make(ci, {'a.yaml': spec('a', pools={'serve': 9})})
+    save(ci)
+    for more in ([], ['--ref', 'topic']):
+        told = ci.run('plan', 'a.yaml', *SINCE, *more, code=9)
+        assert 'budget.exceeded' in told.err and 'origin/main:lib/link/base.yaml:1:' in told.err, told
 
 
 def test_a_spec_that_has_errors_there_is_told(ci):
