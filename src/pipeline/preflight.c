@@ -59,7 +59,8 @@ static json_t *creates_of(const RgPass *pass, const RgPlan *plan)
 		bool surges = pool && pool->max_surge; /* the new one comes first */
 		const Create create = {change->address, change->kind, change->group, change->origin,
 			change->desired, replaces && !surges};
-		if (change->action == RG_ACTION_CREATE || replaces)
+		/* a request that is sent again may have taken its quota already */
+		if (replaces || (change->action == RG_ACTION_CREATE && !change->replay))
 			add_create(&creates, &create);
 	}
 	for (size_t i = 0; !plan && i < rg_resource_set_size(pass->desired); i++) {

@@ -3,6 +3,7 @@ import json
 import re
 
 import pytest
+from cut import Cut
 from program import ROOT, Home, spec
 from sim_server import Sim
 
@@ -52,6 +53,16 @@ def test_a_quota_counts_what_runs_in_the_account_whoever_made_it(home, sim):
     assert 'Error' not in home.run('plan', 'cluster.yaml', '--detailed-exitcode', code=2).err
     home.write('cluster.yaml', home.read('cluster.yaml').replace('A100:8", nodes: 2', 'A100:8", nodes: 3'))
     assert 'adds 96 vCPUs' in words(home.run('plan', 'cluster.yaml', code=8))
+
+
+def test_what_an_interrupted_run_has_made_does_not_count_twice(home, sim):
+    """Its request is sent again with the token, and makes nothing more."""
+    sim.knobs(quotas={'L-417A185B': 192})
+    with Cut(sim.url, lambda url: {'AWS_ENDPOINT_URL': url}, ('answer', '^(?!.*DryRun=true).*Action=RunInstances.*p4d')) as cut:
+        assert cut.run(home, 'apply', 'cluster.yaml', '--auto-approve', '--no-wait') == -9
+    assert sum(one['instanceType'] == 'p4d.24xlarge' for one in sim.live_instances()) == 2
+    home.apply('cluster.yaml', '--no-wait')
+    assert sum(one['instanceType'] == 'p4d.24xlarge' for one in sim.live_instances()) == 2
 
 
 def test_spot_has_quotas_of_its_own(home, sim):
