@@ -264,7 +264,7 @@ static void decide_absent(Differ *differ, RgChange *change)
 	change->drifted = true;
 	if (!change->desired || refreshes(differ)) {
 		change->desired = NULL;
-		change_settle(change, RG_ACTION_FORGET, RG_GRADE_SAFE, 14);
+		change_settle(change, RG_ACTION_FORGET, RG_GRADE_SAFE, RG_ROW_GONE_LEFT);
 		return;
 	}
 	if (blocked_by_stray(differ, change))
@@ -272,7 +272,8 @@ static void decide_absent(Differ *differ, RgChange *change)
 	bool moved = spec_moved(differ, change);
 	const RgResource *gone = rg_resource_set_find(differ->observed, change->recorded->address);
 	change->gone_status = gone ? gone->status : NULL;
-	change_settle(change, RG_ACTION_CREATE, RG_GRADE_DRIFT, moved ? 11 : 7);
+	change_settle(
+		change, RG_ACTION_CREATE, RG_GRADE_DRIFT, moved ? RG_ROW_GONE_MOVED : RG_ROW_GONE);
 	change_note(change, "it no longer exists; will be recreated");
 	list_references(differ, change);
 }

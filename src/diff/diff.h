@@ -34,6 +34,11 @@ typedef enum {
 #define RG_ROW_LEFT_OUT 0
 /* what cannot be read; CREATE: it is forgotten, and another one is created in its place */
 #define RG_ROW_UNREAD 15
+/* what no longer exists: it is created again, with what it was or as the spec is now; or forgotten
+ */
+#define RG_ROW_GONE 7
+#define RG_ROW_GONE_MOVED 11
+#define RG_ROW_GONE_LEFT 14
 /* what ran once and is gone: not drift */
 #define RG_ROW_DONE 22
 /* what came with another resource, has no record, and is not in the spec: `recorded` is what the

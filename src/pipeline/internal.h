@@ -129,8 +129,12 @@ GPtrArray *pass_pool_order(const RgCluster *cluster);
 bool pass_look(RgSession *session, RgPass *pass, RgDiags *diags);
 /* doubts.c. The same until no decision depends on an update whose end nobody saw. */
 bool pass_look_until_sure(RgSession *session, RgPass *pass, RgDiags *diags);
+/* gone.c. What the plan takes for gone still is, by a read of now; else plan.stale. */
+bool pass_check_gone(const RgPass *pass, const RgPlan *plan, RgDiags *diags);
 /* Of what is recorded; strangers go into the pass. */
 RgRefreshInput pass_refresh_input(RgPass *pass);
+/* The same without the strangers. */
+RgRefreshInput pass_look_again(const RgPass *pass);
 /* preflight.c. Asks the cloud about what the plan creates, concurrently with what follows; NULL: it
  * is not asked. */
 typedef struct RgPreflight RgPreflight;

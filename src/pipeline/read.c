@@ -8,20 +8,26 @@ static void on_reading(void *data, const char *kind, size_t seen, bool done)
 	pass_tell(data, "reading", kind, seen, done);
 }
 
+RgRefreshInput pass_look_again(const RgPass *pass)
+{
+	return (RgRefreshInput){.cluster = pass->snapshot->cluster,
+		.lineage = pass->snapshot->lineage,
+		.recorded = pass->snapshot->recorded,
+		.tombstones = pass->snapshot->tombstones,
+		.now_s = rg_clock_now_s(),
+		.since_ms = pass->looked_ms,
+		.quiet = pass->quiet};
+}
+
 RgRefreshInput pass_refresh_input(RgPass *pass)
 {
 	g_clear_pointer(&pass->strangers, g_ptr_array_unref);
 	pass->strangers = g_ptr_array_new_with_free_func((GDestroyNotify)rg_resource_free);
 	if (!pass->looked_ms)
 		pass->looked_ms = rg_clock_monotonic_ms();
-	return (RgRefreshInput){.cluster = pass->snapshot->cluster,
-		.lineage = pass->snapshot->lineage,
-		.recorded = pass->snapshot->recorded,
-		.tombstones = pass->snapshot->tombstones,
-		.strangers = pass->strangers,
-		.now_s = rg_clock_now_s(),
-		.since_ms = pass->looked_ms,
-		.quiet = pass->quiet};
+	RgRefreshInput input = pass_look_again(pass);
+	input.strangers = pass->strangers;
+	return input;
 }
 
 void pass_begin_refresh(RgSession *session, RgPass *pass)

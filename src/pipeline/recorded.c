@@ -100,38 +100,6 @@ static bool check_leases(const RgSession *session, const RgPlan *plan, RgDiags *
 				 json_object_get(plan->facts, "leases"), NULL, false, diags);
 }
 
-static bool gives_up(const RgPlanChange *change)
-{
-	return change->action == RG_ACTION_CREATE && change->row == RG_ROW_UNREAD;
-}
-
-/* What could not be read when the plan was made, and another one is to be created instead. */
-static bool is_still_lost(RgPass *pass, const RgPlan *plan, RgDiags *diags)
-{
-	g_autoptr(RgResourceSet) seen = NULL;
-	bool ok = true;
-	rg_ptr_foreach (const RgPlanChange, change, plan->changes) {
-		if (!gives_up(change))
-			continue;
-		const RgRefreshInput input = pass_refresh_input(pass);
-		if (!seen)
-			seen = rg_refresh(pass->provider, &input, diags);
-		if (!seen)
-			return false;
-		const RgResource *now = rg_resource_set_find(seen, change->address);
-		if (!now || now->presence != RG_PRESENT)
-			continue;
-		RgDiag *diag = rg_diags_error(diags, "plan.stale",
-			"Saved plan is stale: `%s` could not be read when it was created, and now "
-			"it can",
-			change->address);
-		rg_diag_address(diag, change->address, NULL);
-		rg_diag_hint(diag, "create a new plan");
-		ok = false;
-	}
-	return ok;
-}
-
 RgPass *rg_pipeline_open_saved(RgSession *session, const RgPlan *plan, RgDiags *diags)
 {
 	g_autoptr(RgPass) pass = g_new0(RgPass, 1);
@@ -160,7 +128,7 @@ RgPass *rg_pipeline_open_saved(RgSession *session, const RgPlan *plan, RgDiags *
 	if (!there ||
 		(plan->create && !has_nodes(session, pass) &&
 			!name_is_free(session, pass, diags)) ||
-		!is_still_lost(pass, plan, diags) || !pass_end_preflight(preflight, pass, diags))
+		!pass_end_preflight(preflight, pass, diags))
 		return NULL;
 	return g_steal_pointer(&pass);
 }

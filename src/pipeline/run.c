@@ -332,7 +332,7 @@ bool rg_pipeline_run(RgSession *session, const RgPass *pass, const RgApplyOption
 {
 	const RgPlan *plan = pass->plan;
 	*run = (RgRun){.outcome = "failed"};
-	if (lacks_secrets(pass, diags))
+	if (lacks_secrets(pass, diags) || !pass_check_gone(pass, plan, diags))
 		return false;
 	g_autofree char *lineage = run_begin(session, pass, who, run, diags);
 	if (!lineage)

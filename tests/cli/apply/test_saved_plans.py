@@ -1,6 +1,11 @@
 """Saved plans of one cluster: what each was checked against still holds at the apply, or it is refused."""
-from program import spec
+import re
+import shutil
+
+import pytest
+from program import Home, spec
 from shared import home, sim  # noqa: F401
+from sim_server import Sim
 
 
 def save(home, name, pools, extra='', *more):
@@ -73,3 +78,35 @@ def test_a_plan_whose_apply_was_killed_is_refused_and_a_new_one_finishes(sim, ho
     home.apply()
     assert len(sim.live_instances()) == 5
     home.run('plan', '--detailed-exitcode')
+
+
+def recorded(home):
+    return re.search(r'\bi-[0-9a-f]{17}', home.run('state', 'show', 'aws.instance.serve[1]').out)[0]
+
+
+@pytest.mark.parametrize('nodes', [2, 1], ids=['created again', 'forgotten'])
+def test_what_was_gone_and_is_there_again_is_not_given_up(tmp_path, nodes):
+    """The cloud shows a node as terminated when the plan is created, and as running when it is applied."""
+    world = tmp_path / 'world'
+    with Sim('--boot-ms', '0', '--shutdown-ms', '0', world=str(world)) as cloud:
+        here = Home(tmp_path, cloud.env())
+        here.write('cluster.yaml', spec(pools={'serve': 2}))
+        here.apply('--no-wait')
+        here.edit_state('UPDATE resources SET created_s = created_s - 3600, updated_s = updated_s - 3600')
+        here.write('cluster.yaml', spec(pools={'serve': nodes}))
+        cloud.stop()
+        shutil.copy(world, tmp_path / 'before')
+        cloud.start()
+        gone = recorded(here)
+        cloud.ok('TerminateInstances', {'InstanceId.1': gone})
+        here.run('plan', '--out', 'p.json')
+        cloud.stop()
+        shutil.copy(tmp_path / 'before', world)
+        cloud.start()
+        told = here.run('apply', 'p.json', '--no-wait', code=6)
+        assert 'plan.stale' in told.err and '`aws.instance.serve[1]` was gone when it was created' in ' '.join(told.err.split()), told
+        assert len(cloud.live_instances()) == 3 and recorded(here) == gone
+        # it is gone again
+        cloud.ok('TerminateInstances', {'InstanceId.1': gone})
+        here.run('apply', 'p.json', '--no-wait')
+        assert len(cloud.live_instances()) == 1 + nodes
