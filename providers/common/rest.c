@@ -362,6 +362,18 @@ static rgp_status rest_turn_page(const ModTalk *talk, const ModRest *rest,
 	return mod_rest_send(talk, rest, &turn, answer);
 }
 
+/* A proxy or another service may answer 200 with anything. */
+static bool rest_is_page(const ModRestPaging *paging, ModRestAnswer *answer)
+{
+	const char *kind = json_string_value(json_object_get(answer->body, "kind"));
+	if (answer->failure.class_ == RGP_CLASS_OK && paging->kind &&
+		!(kind && g_str_has_suffix(kind, paging->kind)))
+		mod_failure_set(&answer->failure, RGP_CLASS_UNKNOWN, NULL,
+			"the answer with HTTP status %d is no list: its kind is \"%s\"",
+			(int)answer->status, kind ? kind : "");
+	return answer->failure.class_ == RGP_CLASS_OK;
+}
+
 static GHashTable *rest_seen(void)
 {
 	return g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
@@ -376,7 +388,7 @@ rgp_status mod_rest_pages(const ModTalk *talk, const ModRest *rest, const ModRes
 	first.reading = true;
 	rgp_status status = mod_rest_send(talk, rest, &first, &answer);
 	for (bool more = true; status == RGP_OK && more;) {
-		if (answer.failure.class_ != RGP_CLASS_OK)
+		if (!rest_is_page(paging, &answer))
 			return mod_rest_report(talk, rest, request->what, &answer.failure);
 		status = page(data, answer.body);
 		if (status == RGP_OK)
@@ -393,7 +405,7 @@ rgp_status mod_rest_complete(const ModTalk *talk, const ModRest *rest,
 	json_auto_t *all = json_array();
 	rgp_status status = RGP_OK;
 	for (bool more = true; status == RGP_OK && more;) {
-		if (answer->failure.class_ != RGP_CLASS_OK)
+		if (!rest_is_page(paging, answer))
 			return RGP_OK;
 		json_array_extend(all, json_object_get(answer->body, items));
 		status = rest_turn_page(talk, rest, request, paging, seen, answer, &more);

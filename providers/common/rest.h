@@ -68,9 +68,10 @@ rgp_status mod_rest_send_all(const ModTalk *talk, const ModRest *rest,
 	const ModRestRequest *requests, size_t n, ModRestAnswer *answers);
 
 /* How an API continues a list: the pointer to the next page's token or link, and the query
- * parameter for the token; NULL: it is a link. */
+ * parameter for the token; NULL: it is a link. `kind`: the end of the member "kind" of every page,
+ * so that no other answer counts as an empty list; NULL: there is none. */
 typedef struct {
-	const char *next, *parameter;
+	const char *next, *parameter, *kind;
 } ModRestPaging;
 
 /* Sends a reading request and follows it to the end; `page` gets each answer's body. Any failure is

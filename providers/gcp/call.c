@@ -32,7 +32,8 @@ rgp_status gcp_send(const GcpCall *call, const ModRestRequest *request, ModRestA
 	return mod_rest_send(&call->talk, &call->inst->rest, request, answer);
 }
 
-const ModRestPaging gcp_paging = {"/nextPageToken", "pageToken"};
+/* compute#instanceList, compute#instanceAggregatedList, ... */
+const ModRestPaging gcp_paging = {"/nextPageToken", "pageToken", "List"};
 
 rgp_status gcp_pages(const GcpCall *call, const ModRestRequest *request,
 	rgp_status (*page)(void *data, const json_t *body), void *data)
@@ -285,7 +286,7 @@ static char *operations_url(const GcpCall *call, const char *place, const char *
 	g_autofree char *escaped = gcp_escape(filter);
 	return g_strdup_printf(
 		"projects/%s/%s/operations?filter=%s&fields="
-		"items(name,status,operationType,targetId,targetLink,zone,region,error,"
+		"kind,items(name,status,operationType,targetId,targetLink,zone,region,error,"
 		"httpErrorStatusCode,httpErrorMessage),nextPageToken&maxResults=500&orderBy="
 		"creationTimestamp%%20desc",
 		gcp_project(call), place, escaped);

@@ -148,6 +148,6 @@ rgp_status gcs_report(
 rgp_status gcs_pages(const GcpCall *call, const ModRestRequest *request,
 	rgp_status (*page)(void *data, const json_t *body), void *data)
 {
-	return mod_rest_pages(
-		&call->talk, &call->inst->store->rest, request, &gcp_paging, page, data);
+	static const ModRestPaging paging = {"/nextPageToken", "pageToken", "storage#objects"};
+	return mod_rest_pages(&call->talk, &call->inst->store->rest, request, &paging, page, data);
 }

@@ -163,8 +163,8 @@ rgp_status gcp_blob_list(const GcpCall *call, const json_t *input)
 	g_autofree char *prefix = mod_bucket_key(gcp_store_at(call), mod_str(input, "prefix"));
 	g_autofree char *escaped = gcp_escape(prefix);
 	g_autofree char *bucket = gcs_url_bucket(call);
-	g_autofree char *url =
-		g_strconcat(bucket, "/o?fields=items(name),nextPageToken&prefix=", escaped, NULL);
+	g_autofree char *url = g_strconcat(
+		bucket, "/o?fields=kind,items(name),nextPageToken&prefix=", escaped, NULL);
 	const ModRestRequest request = gcp_get(call, "objects.list", url);
 	GcpCall same = *call;
 	rgp_status status = gcs_pages(call, &request, give_page, &same);

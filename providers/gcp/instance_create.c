@@ -150,7 +150,7 @@ static rgp_status list_owners(const GcpCall *call, const json_t *input, json_t *
 	g_autofree char *escaped = gcp_escape(filter);
 	g_autofree char *url = g_strdup_printf(
 		"projects/%s/zones/%s/instances?filter=%s&maxResults=500"
-		"&prettyPrint=false&fields=items(name,labels),nextPageToken",
+		"&prettyPrint=false&fields=kind,items(name,labels),nextPageToken",
 		gcp_project(call), mod_str(json_object_get(input, "attributes"), "zone"), escaped);
 	const ModRestRequest request = gcp_get(call, "instances.list", url);
 	return gcp_pages(call, &request, on_owners, labels_by_name);

@@ -33,7 +33,7 @@ rgp_status gcp_instance_zone_list(
 		return RGP_FAIL;
 	g_autofree char *url = g_strdup_printf(
 		"projects/%s/zones/%s/instances?filter=%s"
-		"&maxResults=500&prettyPrint=false&fields=items(" GCP_INSTANCE_FIELDS
+		"&maxResults=500&prettyPrint=false&fields=kind,items(" GCP_INSTANCE_FIELDS
 		"),nextPageToken",
 		project, zone, escaped);
 	const ModRestRequest request = gcp_get(call, "instances.list", url);

@@ -67,7 +67,7 @@ static rgp_status list_all(const Pages *pages, const char *fields, const char *f
 	g_autofree char *url =
 		g_strdup_printf("projects/%s/aggregated/%s?filter=%s&maxResults=500"
 				"&returnPartialSuccess=true&prettyPrint=false&fields="
-				"items/*/%s(%s),items/*/warning(code),nextPageToken,"
+				"kind,items/*/%s(%s),items/*/warning(code),nextPageToken,"
 				"unreachables",
 			project, collection, escaped, collection, fields);
 	ModRestRequest request = gcp_get(call, what, url);

@@ -76,8 +76,8 @@ rgp_status gcp_named_scan(const GcpCall *call, const GcpKind *kind, const char *
 	if (!base)
 		return RGP_FAIL;
 	g_autofree char *url =
-		g_strdup_printf("%s?filter=%s&maxResults=500&fields=items(%s),nextPageToken", base,
-			escaped, kind->fields);
+		g_strdup_printf("%s?filter=%s&maxResults=500&fields=kind,items(%s),nextPageToken",
+			base, escaped, kind->fields);
 	g_autofree char *what = method_of(kind, "list");
 	const ModRestRequest request = gcp_get(call, what, url);
 	Scan scan = {call, kind, mark, value, sink, data};

@@ -43,7 +43,7 @@ GcpQuestion *gcp_network_ask(GcpAsking *asking)
 	g_autofree char *network = network_path(call), *project = project_of(network);
 	return gcp_ask_list(asking, "subnetworks.list",
 		g_strdup_printf("projects/%s/regions/%s/subnetworks?maxResults=500"
-				"&fields=items(" FIELDS "),nextPageToken",
+				"&fields=kind,items(" FIELDS "),nextPageToken",
 			project, region),
 		"/provider/network");
 }

@@ -16,7 +16,7 @@ static char *routers_url(const GcpPreflight *preflight)
 {
 	const char *subnetwork = subnetwork_of(preflight),
 		   *end = strstr(subnetwork, "/subnetworks/");
-	return g_strdup_printf("%.*s/routers?maxResults=500&fields=items(network,nats(type,"
+	return g_strdup_printf("%.*s/routers?maxResults=500&fields=kind,items(network,nats(type,"
 			       "endpointTypes,sourceSubnetworkIpRangesToNat,subnetworks(name,"
 			       "sourceIpRangesToNat))),nextPageToken",
 		end ? (int)(end - subnetwork) : 0, subnetwork);

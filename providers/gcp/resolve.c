@@ -80,7 +80,7 @@ static void ask_names(GcpAsking *asking, const char *zone, const char *collectio
 			g_str_equal(collection, "machineTypes") ? "machineTypes.list"
 								: "acceleratorTypes.list",
 			g_strdup_printf("projects/%s/zones/%s/%s?filter=%s&maxResults=500&fields="
-					"items(name),nextPageToken",
+					"kind,items(name),nextPageToken",
 				gcp_project(asking->call), zone, collection, escaped),
 			NULL);
 		question->about = g_strdup(zone);
