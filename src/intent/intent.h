@@ -80,7 +80,8 @@ json_t *rg_intent_keep(const RgCluster *cluster, const json_t *pins);
 /* taken.c. Recorded ones: the cluster is this state's. */
 bool rg_intent_has_nodes(const RgIntent *intent);
 /* plan.name-taken if there are strangers: false if a cluster without a node would be created in
- * addition to them (assumed without a diff), else a warning. `state`: its path. */
+ * addition to them (assumed without a diff), or one without any record be removed, else a warning.
+ * `state`: its path. */
 bool rg_intent_check_name(const RgIntent *intent, const char *state, RgDiags *diags);
 
 /* protect.c. plan.protected for each pool that the diff would remove nodes from, despite its

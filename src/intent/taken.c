@@ -105,8 +105,10 @@ bool rg_intent_check_name(const RgIntent *intent, const char *state, RgDiags *di
 	if (!strangers->len)
 		return true;
 	g_ptr_array_sort(strangers, by_lineage_and_id);
-	bool refused = !intent->looking && !intent->destroy && !rg_intent_has_nodes(intent) &&
-		       (!intent->diff || creates(intent->diff));
+	/* without a record a removal would remove nothing, and seem to have removed them */
+	bool risky = intent->destroy ? !intent->snapshot->lineage
+				     : !intent->diff || creates(intent->diff);
+	bool refused = risky && !intent->looking && !rg_intent_has_nodes(intent);
 	g_autofree char *place = rg_place_text(rg_provider_name(intent->provider),
 		intent->cluster ? intent->cluster->provider.region : intent->snapshot->region);
 	RgDiag *diag = (refused ? rg_diags_error : rg_diags_warning)(diags, "plan.name-taken",

@@ -73,9 +73,8 @@ bool doc_corrupt(const RgRemote *remote, const char *object, RgDiags *diags);
 bool doc_tables(RgRemote *remote, int64_t *version, char **moved_to, RgDiags *diags);
 bool doc_migrate(RgRemote *remote, int64_t version, RgDiags *diags);
 bool doc_mark_moved(RgRemote *remote, const char *to, RgDiags *diags);
-/* Writes the version of its tables; for a store with a lock of its own, with the first lock if that
- * is not free now. */
-bool doc_write_tables(RgRemote *remote, int64_t version, RgDiags *diags);
+/* Writes the version of its tables unless it is there. */
+bool doc_write_tables(RgRemote *remote, RgDiags *diags);
 
 /* documents_names.c: g_free. */
 char *doc_folder(const char *cluster);

@@ -96,6 +96,8 @@ static bool commit_cluster(RgRemote *remote, const RgCommit *commit, const RgGua
  * after the other: what failed can be done again. */
 bool doc_commit(RgRemote *remote, const RgCommit *commit, bool *unknown, RgDiags *diags)
 {
+	if (!doc_write_tables(remote, diags))
+		return false;
 	for (guint i = 0; i < commit->guards->len; i++) {
 		bool lost = false;
 		if (commit_cluster(remote, commit, &g_array_index(commit->guards, RgGuard, i),

@@ -33,24 +33,28 @@ bool doc_tables(RgRemote *remote, int64_t *version, char **moved_to, RgDiags *di
 	return !moved || read_moved(remote, moved_to, diags);
 }
 
-bool doc_write_tables(RgRemote *remote, int64_t version, RgDiags *diags)
+bool doc_write_tables(RgRemote *remote, RgDiags *diags)
 {
-	g_autofree char *name = g_strdup_printf(TABLES "%" G_GINT64_FORMAT, version);
+	if (remote->tables == 0)
+		return true;
+	g_autofree char *name = g_strdup_printf(TABLES "%" G_GINT64_FORMAT, remote->tables);
 	g_autofree char *written = NULL;
 	g_autoptr(GBytes) bytes = g_bytes_new_static("", 0);
 	RgObjectResult result =
 		remote->objects->put(remote->objects, name, bytes, NULL, &written, diags);
-	bool later = result == RG_OBJECT_CONFLICT && remote->objects->lock && remote->tables == 0;
-	remote->tables = later ? version : 0;
+	remote->tables = 0;
 	return result != RG_OBJECT_FAILED;
 }
 
-/* Rows name their columns, so nothing that exists is rewritten. */
+/* Rows name their columns, so nothing that exists is rewritten. A store with a lock of its own is
+ * one document: that there is none yet may be the answer of a proxy, so it is begun with the first
+ * change, after the cloud was asked. */
 bool doc_migrate(RgRemote *remote, int64_t version, RgDiags *diags)
 {
 	g_autoptr(GPtrArray) unused = g_ptr_array_new_with_free_func(g_free);
+	remote->tables = version;
 	return remote->objects->list(remote->objects, TABLES, true, unused, diags) &&
-	       doc_write_tables(remote, version, diags);
+	       (remote->objects->lock || doc_write_tables(remote, diags));
 }
 
 static bool is_moved(RgRemote *remote, DocCluster *cluster, bool *moved, RgDiags *diags)

@@ -39,8 +39,14 @@ class Front(http.server.ThreadingHTTPServer):
         self.seen = []                       # (method, path, status, bytes sent)
         self.before = self.lose = lambda method, path: None
         self.inspect = lambda handler, body: None
+        self.instead = lambda status, content, headers: None    # of the answer to a GET: another one
         super().__init__(('127.0.0.1', 0), Pass)
+        self.own = self.server_address[1]
         threading.Thread(target=self.serve_forever, args=(0.05,), daemon=True).start()
+
+    def __exit__(self, *_):
+        self.shutdown()
+        self.server_close()
 
     def handle_error(self, request, client_address):
         pass  # a killed raygpu
@@ -71,7 +77,8 @@ class Pass(http.server.BaseHTTPRequestHandler):
         if front.lose(self.command, self.path):
             self.close_connection = True
             return None
-        return self.reply(told.status, content, told.getheaders())
+        instead = front.instead(told.status, content, told.getheaders()) if self.command == 'GET' else None
+        return self.reply(*(instead or (told.status, content, told.getheaders())))
 
     def reply(self, status, content, headers=()):
         self.send_response_only(status)
@@ -83,7 +90,7 @@ class Pass(http.server.BaseHTTPRequestHandler):
         self.wfile.write(content)
         return None
 
-    do_GET = do_PUT = do_DELETE = do_POST = forward
+    do_GET = do_PUT = do_DELETE = do_POST = do_LOCK = do_UNLOCK = forward
 
 
 class S3:

@@ -9,6 +9,7 @@ import time
 import pytest
 from document_stores import ROW_DAMAGES
 from program import spec
+from s3_server import Front
 from store_checks import check, words
 from stores import wait_for
 
@@ -262,6 +263,54 @@ def test_damage_is_told(home):
 @pytest.mark.documents_only
 def test_damaged_bytes_are_told(home):
     tell_damages(home, ['cut', 'bit', 'empty', 'other'])
+
+
+HTML = [('Content-Type', 'text/html')]
+# What the server of a store, or a proxy before it, may answer to a request that reads: of the true answer, and of another server.
+ANSWERS = {
+    'a login page': lambda status, content, headers, other: (200, b'<!DOCTYPE html><html><body>Sign in</body></html>', HTML),
+    'half of it': lambda status, content, headers, other: (200, content[:len(content) // 2], headers),
+    'deeply nested': lambda status, content, headers, other:
+        (200, b'<a>' * 9000 + b'</a>' * 9000 if content.startswith(b'<') else b'{"a":' * 9000 + b'1' + b'}' * 9000, headers),
+    'a NUL in it': lambda status, content, headers, other: (200, content[:9] + b'\0' + content[9:], headers),
+    'another type': lambda status, content, headers, other: (200, b'<a/>' if content.startswith(b'<') else b'[]', headers),
+    'an empty object': lambda status, content, headers, other: (200, b'{}', headers),
+    'an error as an object': lambda status, content, headers, other: (200, b'{"error": "no session"}', headers),
+    'a redirect': lambda status, content, headers, other: (302, b'', [('Location', other)]),
+    'no body': lambda status, content, headers, other: (200, b'', headers),
+    '204': lambda status, content, headers, other: (204, b'', []),
+    '404': lambda status, content, headers, other: (404, b'<html>Not found</html>', HTML)}
+# Terraform's HTTP protocol: there is no state yet. Then the cloud has the last word.
+NO_STATE_YET = ('no body', '204', '404')
+READING = [('state', 'list'), ('plan', 'cluster.yaml'), ('apply', 'cluster.yaml', '--auto-approve'),
+           ('destroy', 'cluster.yaml', '--auto-approve')]
+
+
+@pytest.mark.documents_only
+def test_an_answer_that_is_not_the_stores_own_is_no_empty_state(sim, home, place, thief):
+    """Nothing is read from it, nothing is written over it, and nothing is changed in a cloud."""
+    url, came = thief
+    home.apply()
+    kept = list(home.store.kept())
+    with Front(home.store.port) as front:
+        home.env['RAYGPU_STATE'] = home.store.through(front)
+        assert 'No changes' in home.run('plan', 'cluster.yaml').out
+        for name, make in ANSWERS.items():
+            front.instead = lambda status, content, headers, make=make: make(status, content, headers, url)
+            for command in READING:
+                sim.counters_reset()
+                told = home.run(*command, code=None)
+                asked = sim.counters()
+                if place == 'http' and name in NO_STATE_YET:
+                    assert told.code == (4 if command[0] == 'state' else 6), (name, command, told)
+                    assert ('state.no-such-cluster' if command[0] == 'state' else 'plan.name-taken') in told.err, (name, command, told)
+                else:
+                    assert told.code == 1 and '[state.' in told.err and asked['requests'] == 0, (name, command, told)
+                assert told.out == '' or told.code == 6, (name, command, told)
+                assert asked['mutating'] == 0 and list(home.store.kept()) == kept, (name, command, told)
+        front.instead = lambda *_: None
+        assert 'No changes' in home.run('plan', 'cluster.yaml').out
+    assert came == []
 
 
 def test_a_big_state(home):

@@ -47,9 +47,9 @@ def test_the_wrong_state_is_named(sim, home):
     for words in (('plan', '--state', 'wrong.db'), ('apply', '--auto-approve', '--state', 'wrong.db')):
         assert TAKEN in home.run(*words, code=6).err
     assert 'No changes.' in home.run('plan', '--state', '.raygpu/state.db').out
-    # it does not know what it would destroy: it reports that, and does nothing
+    # it does not know what it would destroy, and nobody may take that for done
     sim.counters_reset()
-    assert TAKEN in home.run('destroy', '--auto-approve', '--state', 'wrong.db').err
+    assert TAKEN in home.run('destroy', '--auto-approve', '--state', 'wrong.db', code=6).err
     assert sim.counters()['mutating'] == 0
 
 
