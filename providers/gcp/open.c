@@ -1,6 +1,7 @@
 /* Opens an instance: settings of the spec and the environment. No network. */
 #include "gcp/open.h"
 #include <string.h>
+#include "base/loopback.h"
 #include "common/open.h"
 #include "gcp/call.h"
 #include "gcp/credentials.h"
@@ -40,6 +41,19 @@ static void find_resources(const ModTalk *talk, struct rgp_inst *inst)
 	inst->resources.cloud = "Resource Manager";
 	inst->resources.base = inst->resources_base;
 	inst->resources.max_tries = 0;
+}
+
+/* Without TLS, anyone on the network path can read the access token. */
+static rgp_status check_plain(const ModTalk *talk, const char *url)
+{
+	if (!url || g_ascii_strncasecmp(url, "http://", 7) != 0 || rg_is_loopback_url(url) ||
+		mod_open_allows(talk, url))
+		return RGP_OK;
+	g_autofree char *summary = g_strdup_printf(
+		"the endpoint \"%s\" would get Google's access token without TLS", url);
+	mod_report_text(talk, RGP_CLASS_INVALID, summary, NULL,
+		"use https, or add the URL to RAYGPU_ALLOW_ENDPOINTS");
+	return RGP_FAIL;
 }
 
 void gcp_close(struct rgp_inst *inst)
@@ -94,7 +108,9 @@ rgp_status gcp_open(const struct rgp_host *host, struct rgp_call *call, const st
 	find_resources(&talk, inst);
 	const GcpCall opened = {talk, inst};
 	const json_t *store = json_object_get(input, "store");
-	if (store && !(inst->store = gcp_store_open(&opened, store))) {
+	if (check_plain(&talk, inst->base) != RGP_OK ||
+		check_plain(&talk, inst->resources_base) != RGP_OK ||
+		(store && !(inst->store = gcp_store_open(&opened, store)))) {
 		gcp_close(inst);
 		return RGP_FAIL;
 	}

@@ -199,7 +199,8 @@ static rgp_status check_server(const ModTalk *talk, KubeConfig *config)
 	if (!g_str_has_prefix(lower, "https://") && !g_str_has_prefix(lower, "http://"))
 		return kube_config_refuse(talk, config, NULL,
 			"the cluster's server \"%s\" is not an http:// or https:// URL", server);
-	if (g_str_has_prefix(lower, "http://") && !rg_is_loopback_url(server))
+	bool proxied = *mod_str(config->cluster, "proxy-url");
+	if (g_str_has_prefix(lower, "http://") && (proxied || !rg_is_loopback_url(server)))
 		return kube_config_refuse(talk, config, "use its https:// URL",
 			"the cluster's server %s would get the credentials unencrypted", server);
 	config->server = g_strdup(server);

@@ -317,6 +317,8 @@ static void test_refusals(Fixture *f, gconstpointer data)
 {
 	static const char *const cases[][2] = {
 		{CONFIG("server: 'http://10.0.0.1'", ""), "would get the credentials unencrypted"},
+		{CONFIG("server: 'http://127.0.0.1:1', proxy-url: 'http://10.0.0.1'", ""),
+			"would get the credentials unencrypted"},
 		{CONFIG("server: 'http://127.evil.localhost:8001'", ""),
 			"would get the credentials unencrypted"},
 		{CONFIG("server: ftp://x", ""), "is not an http:// or https:// URL"},

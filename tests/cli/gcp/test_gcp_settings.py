@@ -82,6 +82,17 @@ def test_the_endpoint_of_the_spec_beats_that_of_the_environment(gce, home):
     home.run('plan', 'cluster.yaml', env={'RAYGPU_ALLOW_ENDPOINTS': f'{gce.url}/compute/v1/'})
 
 
+@pytest.mark.parametrize('name', ['COMPUTE', 'CLOUDRESOURCEMANAGER'])
+def test_no_token_goes_out_in_clear_text(gce, home, name):
+    """192.0.2.1 answers nobody (RFC 5737)."""
+    write(home, ONE)
+    plain = {f'CLOUDSDK_API_ENDPOINT_OVERRIDES_{name}': 'HTTP://192.0.2.1:9/compute/v1/'}
+    said = home.run('plan', 'cluster.yaml', code=None, env=plain)
+    assert said.code in (1, 4, 7) and 'would get Google\'s access token without TLS' in flat(said), said
+    said = home.run('plan', 'cluster.yaml', code=None, env={**plain, 'RAYGPU_ALLOW_ENDPOINTS': 'https://192.0.2.1:9/compute/v1/'})
+    assert 'without TLS' in flat(said)
+
+
 def test_a_subnetwork_of_a_shared_vpc(gce, home):
     """Its project has the network, so rules would be created there: they are the owner's."""
     gce.call('GET', '', project='host-project')
