@@ -6,6 +6,7 @@ void specs_file_free(gpointer data)
 	RgSpecFile *file = data;
 	g_free(file->path);
 	g_free(file->cluster);
+	g_free(file->was);
 	if (file->files)
 		g_ptr_array_unref(file->files);
 	g_free(file);

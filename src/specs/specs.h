@@ -12,6 +12,8 @@ typedef struct {
 	char *cluster; /* NULL: unknown; the loader reports why */
 	RgSource source;
 	GPtrArray *files; /* char*: the file and those that it extends; NULL: unknown */
+	char *was; /* with changed_since, below the root: the file that described the cluster at the
+		    * merge base, if it was another one; else NULL */
 } RgSpecFile;
 
 typedef struct {
@@ -40,12 +42,15 @@ typedef struct {
 		       * with --ref is given */
 	char *commit; /* its id; NULL with `name` */
 	char *root;   /* of the git repository */
+	GHashTable *former; /* char* -> char*, both below the root: what was moved, and whence */
 } RgTrusted;
 void rg_trusted_free(RgTrusted *trusted);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(RgTrusted, rg_trusted_free)
 /* The revision in the repository around `path`; NULL and git.* diagnostics. */
 RgTrusted *rg_trusted_at(const char *path, const char *rev, RgDiags *diags);
 RgTrusted *rg_trusted_work_tree(void);
+/* A spec that moves keeps the limits, and the state, of the place where it was. */
+void rg_trusted_learn(RgTrusted *trusted, const RgSpecs *specs);
 /* Its project file for a spec; NULL: there is none. *folder: where that is in the work tree, or its
  * top; NULL: as the file is named. false: it has errors. */
 bool rg_trusted_project(const RgTrusted *trusted, const char *spec_path, RgProject **project,

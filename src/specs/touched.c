@@ -193,35 +193,30 @@ static GHashTable *names_now(const Look *look, const RgSpecs *specs)
 	return names;
 }
 
-/* A spec that moves has no limits of its own on the trusted side. */
-static void tell_moved(const Look *look, const char *below, const char *cluster)
+static RgSpecFile *file_of(const RgSpecs *specs, const char *cluster)
 {
-	g_autofree char *path = on_disk(look, below);
-	g_autoptr(RgDiags) unused = rg_diags_new();
-	RgSpecPeek now = {0};
-	bool stays = specs_peek(path, look->from->ref, &now, unused) &&
-		     g_strcmp0(now.cluster, cluster) == 0;
-	rg_spec_peek_clear(&now);
-	size_t len = 0;
-	const char *base = look->changes->base;
-	g_autofree char *text = stays ? NULL : specs_read_at(base, path, &len, unused);
-	const RgSpecReader reader = {specs_read_at, base};
-	g_autoptr(RgCluster) spec =
-		text ? rg_spec_load_from(path, text, len, &reader, unused) : NULL;
-	if (!spec)
-		return;
-	const RgLimits limits = rg_limits_of_cluster(spec);
-	if (!json_object_size(json_object_get(limits.view, "budget")) &&
-		!json_object_size(json_object_get(limits.view, "policy")))
-		return;
-	RgDiag *diag = rg_diags_warning(look->diags, "trust.loosened",
-		"the cluster %s is no longer described in %s, so the limits there do not count",
-		cluster, below);
-	rg_diag_hint(diag, "limits for everybody belong into the raygpu.yaml at the top");
+	rg_ptr_foreach (RgSpecFile, file, specs->files)
+		if (g_strcmp0(file->cluster, cluster) == 0)
+			return file;
+	return NULL;
+}
+
+/* Of a cluster that was described at `below`: in another file now, or removed. */
+static void add_former(const Look *look, const char *below, bool in_arguments, const char *cluster,
+	GHashTable *names, RgSpecs *specs)
+{
+	RgSpecFile *file = file_of(specs, cluster);
+	g_autofree char *now = file ? rg_path_named_below(look->changes->root, file->path) : NULL;
+	if (now && !file->was && !g_str_equal(now, below))
+		file->was = g_strdup(below);
+	if (in_arguments && g_hash_table_add(names, g_strdup(cluster)))
+		g_ptr_array_add(specs->removed,
+			specs_file_new(below, &(RgSpecPeek){.cluster = g_strdup(cluster)}));
 }
 
 /* The spec that was at `below` before; false if that cannot be read. */
-static bool add_removed(const Look *look, const char *below, GHashTable *names, GPtrArray *removed)
+static bool look_before(
+	const Look *look, const char *below, bool in_arguments, GHashTable *names, RgSpecs *specs)
 {
 	g_autofree char *path = on_disk(look, below);
 	g_autoptr(RgDiags) diags = rg_diags_new();
@@ -229,21 +224,18 @@ static bool add_removed(const Look *look, const char *below, GHashTable *names, 
 	if (!specs_peek(path, look->changes->base, &peek, diags)) {
 		rg_diags_drop(diags, "git.no-file"); /* it is new */
 		rg_diags_drop(diags, "git.not-a-file");
-		bool ok = !rg_diags_has_errors(diags);
-		rg_diags_take_all(look->diags, diags);
+		bool ok = !in_arguments || !rg_diags_has_errors(diags);
+		if (in_arguments)
+			rg_diags_take_all(look->diags, diags);
 		return ok;
 	}
-	bool is_cluster = peek.is_spec && peek.cluster;
-	if (is_cluster && g_hash_table_add(names, g_strdup(peek.cluster)))
-		g_ptr_array_add(removed,
-			specs_file_new(below, &(RgSpecPeek){.cluster = g_strdup(peek.cluster)}));
-	else if (is_cluster)
-		tell_moved(look, below, peek.cluster);
+	if (peek.is_spec && peek.cluster)
+		add_former(look, below, in_arguments, peek.cluster, names, specs);
 	rg_spec_peek_clear(&peek);
 	return true;
 }
 
-static bool find_removed(const Look *look, char *const *arguments, RgSpecs *specs)
+static bool find_former(const Look *look, char *const *arguments, RgSpecs *specs)
 {
 	g_autoptr(GHashTable) names = names_now(look, specs);
 	g_autoptr(GList) paths = g_hash_table_get_keys(look->changes->paths);
@@ -251,8 +243,10 @@ static bool find_removed(const Look *look, char *const *arguments, RgSpecs *spec
 	paths = g_list_sort(paths, (GCompareFunc)g_strcmp0);
 	for (GList *at = paths; at; at = at->next) {
 		const char *below = at->data;
-		if (specs_is_yaml(below) && is_in_arguments(look, arguments, below))
-			ok = add_removed(look, below, names, specs->removed) && ok;
+		if (specs_is_yaml(below))
+			ok = look_before(look, below, is_in_arguments(look, arguments, below),
+				     names, specs) &&
+			     ok;
 	}
 	return ok;
 }
@@ -285,6 +279,6 @@ bool specs_keep_touched(
 	if (!changes)
 		return false;
 	const Look look = {from, changes, diags};
-	return check_gone(&look, arguments) && find_removed(&look, arguments, specs) &&
+	return check_gone(&look, arguments) && find_former(&look, arguments, specs) &&
 	       keep(&look, specs);
 }

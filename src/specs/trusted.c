@@ -12,6 +12,8 @@ void rg_trusted_free(RgTrusted *trusted)
 	g_free(trusted->name);
 	g_free(trusted->commit);
 	g_free(trusted->root);
+	if (trusted->former)
+		g_hash_table_unref(trusted->former);
 	g_free(trusted);
 }
 
@@ -26,6 +28,26 @@ RgTrusted *rg_trusted_at(const char *path, const char *rev, RgDiags *diags)
 RgTrusted *rg_trusted_work_tree(void)
 {
 	return g_new0(RgTrusted, 1);
+}
+
+void rg_trusted_learn(RgTrusted *trusted, const RgSpecs *specs)
+{
+	if (!trusted->former)
+		trusted->former = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, g_free);
+	rg_ptr_foreach (const RgSpecFile, file, specs->files) {
+		char *below = file->was ? rg_path_named_below(trusted->root, file->path) : NULL;
+		if (below)
+			g_hash_table_replace(trusted->former, below, g_strdup(file->was));
+	}
+}
+
+/* Where it has the spec: NULL if that is outside. */
+static char *spec_below(const RgTrusted *trusted, const char *path)
+{
+	g_autofree char *below = rg_path_named_below(trusted->root, path);
+	const char *was =
+		below && trusted->former ? g_hash_table_lookup(trusted->former, below) : NULL;
+	return was ? g_strdup(was) : g_steal_pointer(&below);
 }
 
 /* ---- its project file */
@@ -74,7 +96,7 @@ bool rg_trusted_project(const RgTrusted *trusted, const char *spec_path, RgProje
 	*folder = NULL;
 	if (!trusted->commit)
 		return project_here(spec_path, project, diags);
-	g_autofree char *below = rg_path_named_below(trusted->root, spec_path);
+	g_autofree char *below = spec_below(trusted, spec_path);
 	return below ? project_at(trusted, below, project, folder, diags)
 		     : report_outside(trusted, spec_path, diags);
 }
@@ -94,7 +116,7 @@ static char *read_there(const void *data, const char *path, size_t *len, RgDiags
 static RgCluster *load_there(const RgTrusted *trusted, const char *spec_path, RgDiags *diags)
 {
 	size_t len = 0;
-	g_autofree char *below = rg_path_named_below(trusted->root, spec_path);
+	g_autofree char *below = spec_below(trusted, spec_path);
 	g_autofree char *full = below ? g_build_filename(trusted->root, below, NULL) : NULL;
 	g_autofree char *text = full ? read_there(trusted, full, &len, diags) : NULL;
 	const RgSpecReader reader = {read_there, trusted};

@@ -71,6 +71,8 @@ RgSpecs *specs_of(Context *context, int argc, char **argv)
 	g_autoptr(RgSpecs) specs = rg_specs_find(arguments, &from, context->diags);
 	if (!specs)
 		return NULL;
+	if (context->trusted)
+		rg_trusted_learn(context->trusted, specs);
 	tell_skipped(context, specs);
 	return is_empty(context, specs, arguments) ? NULL : g_steal_pointer(&specs);
 }

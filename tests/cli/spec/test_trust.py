@@ -567,16 +567,34 @@ def test_a_spec_that_has_errors_there_is_told(ci):
     assert 'the spec at origin/main cannot be read, so limits of its own do not count [trust.loosened]' in flat(told), told
 
 
-def test_a_spec_that_moves_from_its_limits_is_told(ci):
-    start(ci, {'clusters/a.yaml': spec('a', extra='budget: {hourly_usd: 1}\n'), 'clusters/b.yaml': spec('b')})
-    ci.git('mv', 'clusters/b.yaml', 'clusters/c.yaml')
-    assert 'trust.loosened' not in ci.run('validate', 'clusters', *SINCE).err
-    ci.git('mv', 'clusters/a.yaml', 'clusters/d.yaml')
-    make(ci, {'clusters/d.yaml': spec('a', pools={'serve': 9})})
+def test_a_spec_that_moves_takes_its_limits_with_it(ci):
+    """Its own, those of the folder where it was, and the state."""
+    limits = 'budget: {hourly_usd: 1}\n'
+    start(ci, {'.gitignore': '*.db\n', 'old/a.yaml': spec('a', extra='policy: {max_nodes: 3}\n'), 'old/b.yaml': spec('b'),
+               'old/raygpu.yaml': limits + 'state: ../one.db\n', 'new/raygpu.yaml': 'state: ../two.db\n', 'new/c.yaml': spec('c')})
+    ci.apply('old/a.yaml')
+    ci.git('mv', 'old/a.yaml', 'new/c.yaml', '-f')
+    save(ci)
+    for words in (['new'], ['new', 'old'], ['.'], ['new/c.yaml']):
+        for more in ([], ['--ref', 'topic']):
+            told = ci.run('plan', *words, *SINCE, *more, code=None)
+            assert 'No changes.' in told.out and 'state is not as at origin/main' in flat(told), (words, told)
+    make(ci, {'new/c.yaml': spec('a', pools={'serve': 9})})
     save(ci)
     for more in ([], ['--ref', 'topic']):
-        told = ci.run('plan', 'clusters', *SINCE, *more)
-        assert 'cluster a is no longer described in clusters/a.yaml, so the limits there do not count [trust.loosened]' in flat(told), told
+        told = ci.run('plan', 'new', *SINCE, *more, code=9)
+        assert 'policy.max-nodes' in told.err and 'origin/main:old/a.yaml:' in told.err, told
+        assert 'policy.max_nodes is looser than at origin/main' in flat(told), told
+        assert 'budget.hourly_usd is looser than at origin/main' in flat(told), told
+    make(ci, {'new/c.yaml': spec('a', pools={'serve': 2})})
+    save(ci)
+    for more in ([], ['--ref', 'topic']):
+        told = ci.run('plan', 'new', *SINCE, *more, code=9)
+        assert 'budget.exceeded' in told.err and 'origin/main:old/raygpu.yaml:1:' in told.err, told
+    # one that stays has those of its place, whatever moves beside it
+    make(ci, {'old/b.yaml': spec('b', pools={'serve': 9})})
+    told = ci.run('plan', 'old', *SINCE, code=9)
+    assert 'budget.exceeded' in told.err and 'max-nodes' not in told.err, told
 
 
 # ---- files
