@@ -176,7 +176,7 @@ void status_retry(
 	void *data, const char *what, unsigned try_number, unsigned wait_ms, const char *why);
 /* RgSession.waiting, and rg_store_set_waiting: in CI logs too */
 void status_waiting(void *data, const char *line);
-void status_lock(void *data, const char *cluster, const char *holder);
+void status_lock(void *data, const char *cluster, const char *holder, unsigned left_s);
 void status_clear(Context *context);
 
 /* confirm.c: whether the user answers "yes"; else a diagnostic: `what` was cancelled, or, without a

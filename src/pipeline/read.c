@@ -8,6 +8,17 @@ static void on_reading(void *data, const char *kind, size_t seen, bool done)
 	pass_tell(data, "reading", kind, seen, done);
 }
 
+static void on_waiting(void *data, const char *kind, int64_t left_s)
+{
+	const RgSession *session = data;
+	g_autofree char *line = g_strdup_printf(
+		"Waiting until the cloud shows the latest changes of %s. This can take up to "
+		"%" G_GINT64_FORMAT " s.\n",
+		kind, left_s);
+	if (session->waiting)
+		session->waiting(session->progress_data, line);
+}
+
 RgRefreshInput pass_look_again(const RgPass *pass)
 {
 	return (RgRefreshInput){.cluster = pass->snapshot->cluster,
@@ -39,6 +50,7 @@ void pass_begin_refresh(RgSession *session, RgPass *pass)
 	input.in_vain = pass_is_elsewhere;
 	input.in_vain_data = pass;
 	input.progress = on_reading;
+	input.waiting = on_waiting;
 	input.progress_data = session;
 	pass->reading = rg_refresh_begin(pass->provider, &input);
 }

@@ -14,6 +14,7 @@ typedef struct {
 	const RgReadyPool *pools; /* in the order of their addresses */
 	size_t n;
 	double seconds; /* since the wait began */
+	int64_t left_s; /* until the time of the last node is over */
 } RgReadyEvent;
 
 typedef struct {

@@ -14,6 +14,7 @@ static void emit_look(Wait *wait)
 {
 	g_autoptr(GArray) pools = g_array_new(FALSE, TRUE, sizeof(RgReadyPool));
 	RgReadyPool *pool = NULL;
+	int64_t left_s = 0;
 	for (guint i = 0; wait->options->event && i < wait->nodes->len; i++) {
 		const Node *node = wait->nodes->pdata[i];
 		if (!node->awaited)
@@ -24,12 +25,14 @@ static void emit_look(Wait *wait)
 			pool = &g_array_index(pools, RgReadyPool, pools->len - 1);
 		}
 		pool->nodes++;
+		if (node->fate != NODE_JOINED && node->fate != NODE_FAILED)
+			left_s = MAX(left_s, node->deadline_s - wait->now_s);
 		pool->pulling += node->fate == NODE_PULLS;
 		pool->joined += node->fate == NODE_JOINED;
 		pool->failed += node->fate == NODE_FAILED;
 	}
 	const RgReadyEvent event = {(const RgReadyPool *)pools->data, pools->len,
-		(double)(rg_clock_monotonic_ms() - wait->begun_ms) / 1000.0};
+		(double)(rg_clock_monotonic_ms() - wait->begun_ms) / 1000.0, left_s};
 	if (wait->options->event)
 		wait->options->event(wait->options->event_data, &event);
 }

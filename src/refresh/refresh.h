@@ -31,7 +31,10 @@ typedef struct {
 	const void *in_vain_data;
 	void (*progress)(
 		void *data, const char *kind, size_t seen, bool done); /* may be NULL; any thread */
-	void *progress_data;
+	/* called once by each listing that waits for longer than a second: how long it will at
+	 * most; may be NULL; any thread */
+	void (*waiting)(void *data, const char *kind, int64_t left_s);
+	void *progress_data; /* of both */
 } RgRefreshInput;
 
 /* NULL if nothing could be read for one reason (no access, no connection), which `diags` has.

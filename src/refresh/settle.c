@@ -198,13 +198,18 @@ static int64_t settle_end_ms(RgReader *reader)
 
 bool rg_reader_settle(RgReader *reader)
 {
-	int64_t wait_ms = WAIT_FIRST_MS;
+	int64_t wait_ms = WAIT_FIRST_MS, begun_ms = rg_clock_monotonic_ms();
 	const RgRefreshInput *input = reader->input;
+	bool told = !input->waiting;
 	while (!is_settled(reader)) {
 		int64_t left_ms = settle_end_ms(reader) - rg_clock_monotonic_ms();
 		if (left_ms <= 0 || g_atomic_int_get(&reader->dropped) ||
 			(input->in_vain && input->in_vain(input->in_vain_data)))
 			return true;
+		int64_t waited_ms = rg_clock_monotonic_ms() - begun_ms + MIN(wait_ms, left_ms);
+		if (!told && waited_ms > 1000)
+			input->waiting(input->progress_data, reader->name, (left_ms + 999) / 1000);
+		told = told || waited_ms > 1000;
 		if (!rg_provider_sleep(reader->provider, (unsigned)MIN(wait_ms, left_ms))) {
 			rg_diags_error(reader->diags, "provider.canceled",
 				"reading %s was canceled", reader->name);

@@ -60,7 +60,7 @@ struct RgStore {
 	Group group;
 	bool (*canceled)(void *data);
 	void *canceled_data;
-	void (*waiting)(void *data, const char *cluster, const char *holder);
+	void (*waiting)(void *data, const char *cluster, const char *holder, unsigned left_s);
 	void *waiting_data;
 	const RgKeys *keys;	   /* NULL: none */
 	GHashTable *told;	   /* char* clusters whose sealed secrets were reported; or NULL */

@@ -16,6 +16,7 @@
 
 #define WAIT_FIRST_MS 50
 #define WAIT_MAX_MS 1000
+#define TELL_AGAIN_MS 60000
 
 struct RgLock {
 	RgStore *store;
@@ -118,7 +119,7 @@ static void locked_error(RgStore *store, const char *cluster, RgDiags *diags)
 		lock_row(store, cluster, tell_holder, diag);
 }
 
-static void tell_waiting(const Try *try)
+static void tell_waiting(const Try *try, int64_t left_ms)
 {
 	RgStore *store = try->store;
 	g_autoptr(RgDiags) diags = rg_diags_new();
@@ -126,21 +127,23 @@ static void tell_waiting(const Try *try)
 		return;
 	locked_error(store, try->cluster, diags);
 	const RgDiag *diag = rg_diags_get(diags, 0);
-	store->waiting(store->waiting_data, try->cluster, diag->detail);
+	store->waiting(store->waiting_data, try->cluster, diag->detail,
+		(unsigned)((left_ms + 999) / 1000));
 }
 
 static Attempt lock_within(Try *try, unsigned timeout_ms)
 {
-	bool told = false;
 	int64_t until = rg_clock_monotonic_ms() + timeout_ms, pause_ms = WAIT_FIRST_MS;
+	int64_t tell_ms = 0;
 	for (;;) {
 		Attempt attempt = try_once(try);
-		int64_t left = until - rg_clock_monotonic_ms();
+		int64_t now_ms = rg_clock_monotonic_ms(), left = until - now_ms;
 		if (attempt != HELD || left <= 0)
 			return attempt;
-		if (!told)
-			tell_waiting(try);
-		told = true;
+		if (now_ms >= tell_ms) {
+			tell_waiting(try, left);
+			tell_ms = now_ms + TELL_AGAIN_MS;
+		}
 		if (!wait_ms(try->store, MIN(pause_ms, left)))
 			return HELD;
 		pause_ms = MIN(2 * pause_ms, WAIT_MAX_MS);

@@ -301,7 +301,8 @@ void rg_store_set_canceled(RgStore *store, bool (*canceled)(void *data), void *d
 }
 
 void rg_store_set_waiting(RgStore *store,
-	void (*waiting)(void *data, const char *cluster, const char *holder), void *data)
+	void (*waiting)(void *data, const char *cluster, const char *holder, unsigned left_s),
+	void *data)
 {
 	store->waiting = waiting;
 	store->waiting_data = data;

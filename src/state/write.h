@@ -13,10 +13,12 @@ void rg_lock_release(RgLock *lock);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(RgLock, rg_lock_release)
 /* Polled while rg_lock_take waits: true ends the waiting as if the time were up. */
 void rg_store_set_canceled(RgStore *store, bool (*canceled)(void *data), void *data);
-/* Called once by each rg_lock_take that has to wait; `holder`: who has the lock, as in the details
- * of state.locked, or NULL if that is unknown. */
+/* Called by each rg_lock_take that has to wait, and again after each minute; `holder`: who has the
+ * lock, as in the details of state.locked, or NULL if that is unknown; `left_s`: how long it will
+ * wait at most. */
 void rg_store_set_waiting(RgStore *store,
-	void (*waiting)(void *data, const char *cluster, const char *holder), void *data);
+	void (*waiting)(void *data, const char *cluster, const char *holder, unsigned left_s),
+	void *data);
 /* Ends the lock with this id, of a run that is dead: it can write nothing more. *cluster: whose it
  * was (g_free). */
 bool rg_store_unlock(RgStore *store, const char *id, char **cluster, RgDiags *diags);

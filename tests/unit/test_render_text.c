@@ -192,6 +192,23 @@ static void test_waiting_leaves_all_pools(void)
 	g_assert_nonnull(strstr(narrow, "head 1 of 1 joined,"));
 }
 
+/* In a log: what changes, and once a minute that it still waits, and for how long. */
+static void test_waiting_in_a_log(void)
+{
+	static const RgReadyPool pools[] = {{"w", 2, 0, 1, 0}};
+	g_autoptr(GPtrArray) none = g_ptr_array_new();
+	RgPlan plan = {.changes = none};
+	g_autoptr(GString) out = g_string_new(NULL);
+	g_autoptr(RgProgress) progress =
+		rg_progress_new(&plan, false, &(RgStyle){false, 80}, collect, out);
+	for (unsigned i = 0; i < 14; i++)
+		rg_progress_ready(progress, &(RgReadyEvent){pools, 1, 10 * i, 1200 - 10 * i});
+	g_assert_cmpstr(out->str, ==,
+		"Ray: w 1 of 2 joined (1 booting)\n"
+		"Ray: w 1 of 2 joined (1 booting); this can take up to 1140 s more\n"
+		"Ray: w 1 of 2 joined (1 booting); this can take up to 1080 s more\n");
+}
+
 static const RgStyle dated = {.width = 80, .today = "2026-11-22"};
 
 static void test_cost_marks(void)
@@ -293,6 +310,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/render/progress-by-pool", test_a_line_of_progress_is_a_pool);
 	g_test_add_func("/render/a-notice-breaks-between-words-on-a-terminal", test_notice);
 	g_test_add_func("/render/waiting-leaves-all-pools", test_waiting_leaves_all_pools);
+	g_test_add_func("/render/waiting-in-a-log", test_waiting_in_a_log);
 	g_test_add_func("/render/cost-marks", test_cost_marks);
 	g_test_add_func("/render/fit-cost-marks", test_fit_cost_marks);
 	g_test_add_func("/render/pool-marks", test_pool_marks);

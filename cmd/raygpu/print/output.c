@@ -79,11 +79,12 @@ void status_progress(void *data, const char *stage, const char *what, size_t n, 
 	context->status_shown = true;
 }
 
-void status_lock(void *data, const char *cluster, const char *holder)
+void status_lock(void *data, const char *cluster, const char *holder, unsigned left_s)
 {
 	Context *context = data;
-	g_autofree char *line = g_strdup_printf("Waiting for the lock of cluster \"%s\"%s%s\n",
-		cluster, holder ? ", " : "...", holder ? holder : "");
+	g_autofree char *line = g_strdup_printf(
+		"Waiting for the lock of cluster \"%s\"%s%s. This can take up to %u s.\n", cluster,
+		holder ? ", " : "", holder ? holder : "", left_s);
 	err_text(context, line);
 }
 

@@ -4,6 +4,7 @@
 /* Progress of an apply. Not on a terminal: Terraform's lines, one per address. On a terminal: what
  * failed, and one line that is redrawn, with a count for each pool. */
 
+#define TELL_AGAIN_S 60 /* in a log, although nothing has changed */
 #define REDRAW_MS 100
 
 typedef struct {
@@ -20,6 +21,7 @@ struct RgProgress {
 	int64_t drawn_ms, begun_ms;
 	bool shown, waits; /* for nodes to join Ray: that line stays */
 	char *told;	   /* of that wait: the last line, whole */
+	double told_s;	   /* when, since it began */
 };
 
 static void pool_free(void *data)
@@ -308,9 +310,16 @@ void rg_progress_ready(RgProgress *progress, const RgReadyEvent *event)
 		progress->shown = progress->waits = true;
 		g_free(progress->told);
 		progress->told = g_steal_pointer(&line);
-	} else if (g_strcmp0(safe, progress->told) != 0) {
-		g_autofree char *line = g_strdup_printf("Ray: %s\n", safe);
+	} else if (g_strcmp0(safe, progress->told) != 0 ||
+		   event->seconds - progress->told_s >= TELL_AGAIN_S) {
+		bool again = g_strcmp0(safe, progress->told) == 0;
+		g_autofree char *more =
+			again ? g_strdup_printf("; this can take up to %" G_GINT64_FORMAT " s more",
+					event->left_s)
+			      : g_strdup("");
+		g_autofree char *line = g_strdup_printf("Ray: %s%s\n", safe, more);
 		progress->write(progress->data, line);
+		progress->told_s = event->seconds;
 		g_free(progress->told);
 		progress->told = g_steal_pointer(&safe);
 	}

@@ -1,6 +1,7 @@
 """apply and destroy as a process: signals, the lock, the prompt, exit codes."""
 import os
 import pty
+import re
 import signal
 import sqlite3
 import subprocess
@@ -42,6 +43,7 @@ def test_interrupt_ends_the_wait_for_the_lock(home, sim):
     second = home.start('apply', 'cluster.yaml', '--auto-approve', '--lock-timeout', '60')
     waiting = second.stderr.readline()
     assert waiting.startswith('Waiting for the lock of cluster "research", held by ') and f'process {first.pid}: raygpu apply' in waiting
+    assert re.search(r'This can take up to (59|60) s\.$', waiting.strip()), waiting
     code, err = interrupt(second)
     assert code == 130 and 'state.locked' in err
     sim.knobs(latency_ms=0)
