@@ -202,14 +202,17 @@ def test_actions_of_others_are_named_by_commit():
 def test_cron_plans_waits_for_approval_and_applies_exactly_that(tmp_path):
     with Sim('--boot-ms', '0', '--shutdown-ms', '0') as sim:
         team = Team(tmp_path, sim, 'cron.sh')
-        subprocess.run(['git', 'clone', '-q', team.origin.folder, str(tmp_path / 'clone')], check=True)
+        for name in ('clone', 'clone-applies'):
+            subprocess.run(['git', 'clone', '-q', team.origin.folder, str(tmp_path / name)], check=True)
         (tmp_path / 'plans').mkdir()
-        env = {**team.env, **sim.env(), 'PATH': team.env['PATH'], 'CLONE': str(tmp_path / 'clone'), 'PLANS': str(tmp_path / 'plans')}
+        env = {**team.env, **sim.env(), 'PATH': team.env['PATH'], 'PLANS': str(tmp_path / 'plans')}
 
         def cron(*words, code=0):
-            done = subprocess.run([str(CI / 'cron.sh'), *words], env=env, capture_output=True, text=True, check=False)
+            clone = str(tmp_path / ('clone-applies' if words == ('apply',) else 'clone'))
+            done = subprocess.run([str(CI / 'cron.sh'), *words], env={**env, 'CLONE': clone}, capture_output=True, text=True, check=False)
             assert done.returncode == code, done.stdout + done.stderr
-            return done.stdout
+            return done.stdout if code == 0 or 'drift' in words else done.stderr
+        assert cron(code=4) == 'usage: cron.sh plan | approve COMMIT | apply | drift\n'
         assert f'cron.sh approve {team.base}' in cron('plan')
         assert cron('plan') == '' and cron('apply') == '' and sim.live_instances() == [], 'nobody approved it'
         plan = tmp_path / 'plans' / team.base / 'plans/a.json'
@@ -218,6 +221,20 @@ def test_cron_plans_waits_for_approval_and_applies_exactly_that(tmp_path):
         plan.write_text(kept.replace('us-east-1', 'us-west-2'))
         cron('apply', code=1)
         assert sim.live_instances() == [] and not plan.exists(), 'not what was approved'
+        # the machine that reads lies: in the text, in what the text does not show of a plan, and about the commit
+        text, elsewhere = tmp_path / 'plans' / team.base / 'plan.md', tmp_path / 'plans' / ('a' * 40)
+        for path, was, now in [(text, 'to add', 'to leave'), (plan, '"disk_size_gb":100', '"disk_size_gb":999')]:
+            cron('plan')
+            said = path.read_text()
+            assert was in re.sub('": ', '":', said), said[:2000]
+            path.write_text(re.sub('": ', '":', said).replace(was, now))
+            cron('approve', team.base)
+            assert 'is not what would be applied' in cron('apply', code=9), path
+            assert sim.live_instances() == [] and not plan.exists()
+        cron('plan')
+        (tmp_path / 'plans' / team.base).rename(elsewhere)
+        cron('approve', elsewhere.name)
+        assert 'is not on the branch' in cron('apply', code=9) and sim.live_instances() == []
         cron('plan')
         cron('approve', team.base)
         assert 'Apply complete' in cron('apply')
