@@ -9,6 +9,7 @@ import subprocess
 
 import pytest
 import tf_state_server
+import yaml
 from examples import ACTION, CI, SYSTEMS, gitlab, of_yaml, text_of, yaml_env
 from program import ROOT, Home, binary, spec
 from sim_server import Sim
@@ -193,10 +194,31 @@ def test_the_jobs_work_in_their_order(name, tmp_path):
 
 def test_actions_of_others_are_named_by_commit():
     """Their owner, or an attacker who has their account, can move a tag to other code, which gets the job's credentials."""
-    files = [ACTION / 'action.yml', CI / 'README.md', CI / 'github-actions.yml', CI / 'github-pull-requests.yml', ROOT / 'man/raygpu-reap.1.scd']
-    used = [(path.name, name) for path in files for name in re.findall(r'uses: ([^\s,}]+)', text_of(path))]
+    files = [path for folder in (CI, ACTION, ROOT / 'man') for path in folder.iterdir() if path.is_file()] + [ROOT / 'README.md']
+    used = [(path.name, name) for path in files for name in re.findall(r'\buses: *["\']?([^\s,}"\']+)', text_of(path))]
     assert len({name for _, name in used}) >= 7
+    assert {'action.yml', 'README.md', 'github-actions.yml', 'github-pull-requests.yml', 'raygpu-reap.1.scd'} <= {name for name, _ in used}
     assert not [one for one in used if not re.fullmatch(r'example/raygpu/.*@main|OWNER/raygpu/.*@REF|[\w/-]+@[0-9a-f]{40}', one[1])]
+
+
+def test_images_have_a_version():
+    """Those of others can be named by digest: README.md says how. Our own is the reader's build."""
+    found = [(path.name, name) for path in CI.iterdir() for name in re.findall(
+        r"(?:\bimage: |docker\.image\('|^ARG BASE=|docker build -t )([\w./-]+/[\w./-]+(?::[\w.-]+)?|debian[\w:.-]*)", text_of(path), re.M)]
+    assert {name for name, _ in found} == {'Dockerfile', 'Jenkinsfile', 'README.md', 'gitlab-ci.yml', 'gitlab-merge-requests.yml'}
+    assert not [one for one in found if not re.search(r':(0\.1\.0|bookworm-slim)$', one[1])]
+    assert re.search(r'--build-arg BASE=\S+@sha256:', text_of(CI / 'README.md')) and '@sha256:' in text_of(CI / 'Dockerfile')
+
+
+def test_the_state_is_named_by_the_environment():
+    """Of each whole pipeline, or of the one job that the README begins with: state: of a spec would be that of the pull request."""
+    block = re.search(r'## Ten lines\n\n((?: {4}.*\n)+)', text_of(CI / 'README.md')).group(1)
+    job = yaml.safe_load(block)['jobs']['plan']
+    assert job['env']['RAYGPU_STATE'].startswith('s3://') and block.count('\n') == 10
+    for name in ('gitlab-ci.yml', 'gitlab-merge-requests.yml', 'buildkite.yml', 'github-actions.yml', 'github-pull-requests.yml'):
+        assert yaml_env(name)['RAYGPU_STATE'], name
+    assert re.search(r"^ {2}environment \{ RAYGPU_STATE = 's3://", text_of(CI / 'Jenkinsfile'), re.M)
+    assert not [path.name for path in (*CI.iterdir(), ACTION / 'action.yml') if re.search('raygpu .*--state ', text_of(path))]
 
 
 def test_cron_plans_waits_for_approval_and_applies_exactly_that(tmp_path):
