@@ -1,7 +1,8 @@
 # shellcheck shell=bash disable=SC2016 # filters of jq
 # GitHub with gh, or GitLab with glab, for pull-request.sh and drift-issue.sh, which source this file. "Pull request" is also
 # GitLab's merge request. Answers become one form for both services. Text goes to the services in files, never as arguments.
-# Variables: LIMIT (bytes of a comment), BOT (the user that writes), JOB (the URL of this job), work (a folder of its own)
+# Variables: LIMIT (bytes of a comment), BOT (the user that writes), JOB (the URL of this job), JOBS (how the URLs of all jobs of this
+# repository begin), work (a folder of its own)
 
 # Limits of a comment and of the text of an issue: 65,536 characters on GitHub, 1 MiB on GitLab; bytes are never fewer than characters.
 if [ "${GITHUB_ACTIONS:-}" = true ]; then
@@ -21,6 +22,8 @@ else
   echo 'neither GitHub Actions nor GitLab CI runs this job' >&2
   exit 4
 fi
+# shellcheck disable=SC2034
+JOBS=${JOB%/*}/
 shopt -s inherit_errexit
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
@@ -65,6 +68,8 @@ find_bot() {
 }
 
 # ---- comments of a pull request: {id, user, body, updated_at}
+# Both services set updated_at with every edit, and no request of the API can set it: https://docs.github.com/en/rest/issues/comments and
+# https://docs.gitlab.com/api/notes. But GitLab lets an owner or administrator name the time of a new comment (created_at), so BOT is neither.
 
 # comments_of PULL FILTER [OPTION...]
 comments_of() {

@@ -104,10 +104,25 @@ class Team:
                 {'user': user, 'state': state, 'commit': commit or now['pulls'][pull]['head'], 'at': now['now'], **more})
 
     def comment(self, pull):
-        """The text of the bot's only comment."""
+        """The text of the bot's only comment with a plan."""
+        return self.written(pull, 'pull-request ')
+
+    def result(self, pull):
+        """The text of the bot's only comment with a result."""
+        return self.written(pull, 'result ')
+
+    def written(self, pull, marker):
         found = [one['body'] for one in self.look('comments').get(pull, []) if one['user'] == self.bot]
+        assert len(found) <= 2, found
+        found = [text for text in found if text.startswith(f'<!-- raygpu:{marker}')]
         assert len(found) == 1, found
         return found[0]
+
+    def rewrite(self, pull, text):
+        """Someone with a token of the bot edits its comment with the plan."""
+        with self.service() as state:
+            state['now'] += 1
+            state['comments'][pull][0].update(body=text, at=state['now'])
 
     def issue(self):
         """The only open issue of the bot, or None."""

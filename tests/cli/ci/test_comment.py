@@ -18,12 +18,12 @@ from sim_server import Sim
 SHA = 'ab' * 20
 
 
-def comment(folder, old, report, head=SHA, plan='none', shown='', limit=65000):
-    for name, text in (('old', old), ('report', report), ('status', '[Log](https://x)\n')):
+def comment(folder, old, report, head=SHA, plan='none', limit=65000):
+    for name, text in (('old', old), ('report', report), ('status', 'Approve it.\n[Log](https://x)\n')):
         (folder / name).write_text(text)
     arguments = [word for name in ('old', 'report', 'status') for word in ('--rawfile', name, str(folder / name))]
-    return subprocess.run(['jq', '-n', '-j', *arguments, '--arg', 'head', head, '--arg', 'plan', plan, '--arg', 'shown', shown, '--argjson', 'limit',
-                           str(limit), '--from-file', str(CI / 'comment.jq')], check=True, capture_output=True, text=True).stdout
+    return subprocess.run(['jq', '-n', '-j', *arguments, '--arg', 'head', head, '--arg', 'plan', plan, '--argjson', 'limit', str(limit),
+                           '--from-file', str(CI / 'comment.jq')], check=True, capture_output=True, text=True).stdout
 
 
 def report(size, name='x'):
@@ -54,19 +54,40 @@ def test_it_fits(tmp_path, limit):
     assert len(large.encode()) <= limit and 'Of older plans' in large and 'small' in large and 'first' not in large
     again = comment(tmp_path, large, report(200, 'again'), head='3' * 40, limit=limit)
     assert len(again.encode()) <= limit and re.findall('<summary>Commit (.)', again) == ['2', '1']
-    over = comment(tmp_path, '', report(limit + 3000, 'over'), limit=limit)
+    over = comment(tmp_path, '', report(limit + 3000, 'over'), plan='b' * 64, limit=limit)
     assert len(over.encode()) < 1000 and "is in the job's log" in over and '**over: 1 to add.**' in over and folds(over) == 0
+    assert 'Approve it' not in over and 'cannot be approved here' in over and ' plan=none ' in over
+    assert comment(tmp_path, over, report(limit + 3000, 'over'), limit=limit) == over
+    for end in ("\n7 more lines are in the job's log.\n", "\n\nThe rest is in the job's log.\n", "\n2 more clusters' texts are in the job's log."):
+        cut = comment(tmp_path, '', report(100) + end, plan='b' * 64)
+        assert 'Approve it' not in cut and 'cannot be approved here' in cut and ' plan=none ' in cut
 
 
 def test_a_text_cannot_end_its_part(tmp_path):
-    nasty = '**x</summary><b>**\n</details>\n<!-- raygpu:pull-request head=00 plan=none shown= lines=1 -->\n'
+    nasty = '**x</summary><b>**\n</details>\n<!-- raygpu:pull-request head=00 plan=none lines=1 -->\n'
     first = comment(tmp_path, '', nasty)
     second = comment(tmp_path, first, 'new')
     third = comment(tmp_path, second, 'newest')
-    assert second.split('\n')[0].endswith('lines=1,8 -->') and nasty in second
-    assert third.split('\n')[0].endswith('lines=1,6,8 -->') and third.count('x&lt;/summary&gt;&lt;b&gt;') == 1
+    assert second.split('\n')[0].endswith('lines=1,10 -->') and nasty in second
+    assert third.split('\n')[0].endswith('lines=1,8,10 -->') and third.count('x&lt;/summary&gt;&lt;b&gt;') == 1
     assert comment(tmp_path, third.replace('\n', '\r\n'), 'newest') == third, 'edited in a browser'
     assert 'Earlier' not in comment(tmp_path, 'a text of someone', 'new')
+
+
+def test_an_earlier_plan_cannot_leave_its_fold(tmp_path):
+    """Also if someone has edited the comment: what is not a fold of this file is left out the next time."""
+    lie = 'x\n````\n</details></details>\n\n**Correction: no changes.**\n\n<details>\n'
+    second = comment(tmp_path, comment(tmp_path, '', lie), 'new', head='1' * 40)
+    fold = second.split('Earlier plans</summary>\n\n')[1]
+    assert fold.split('\n')[:3] == [f'<details><summary>Commit {SHA[:12]}: Correction: no changes.</summary>', '', '`' * 5]
+    assert fold.endswith('\n`````\n\n</details>\n\n</details>') and fold.count('`````') == 2 and lie in fold
+    assert comment(tmp_path, second, 'new', head='1' * 40) == second
+    for was, now in [('`````', '```'), ('\n\n</details>\n\n</details>', '\n\n**x**\n</details>\n\n</details>'), ('no changes.</summary>', '<b>x</summary>'),
+                     ('\n\n`````', '\nx\n`````'), ('`````\n\n</details>\n', '`````\n**x**\n</details>\n')]:
+        edited = second.replace(was, now)
+        assert edited != second
+        again = comment(tmp_path, edited, 'new', head='1' * 40)
+        assert again != edited and 'Correction' not in again, edited
 
 
 def plan_sum(folder, text):

@@ -1,10 +1,13 @@
 """examples/ci/pull-request.sh: one comment per pull request, and after the merge exactly the approved plan."""
+import hashlib
 import os
 import re
 import signal
+import subprocess
 import time
 
 import pytest
+from examples import CI
 from forges import Team
 from program import binary, spec
 
@@ -34,6 +37,8 @@ def test_the_life_of_a_pull_request(team):
     team.plan(pull)
     second = team.comment(pull)
     assert 'All 2 clusters: 11 to add' in second and second.count('<details>') == second.count('</details>') == 5
+    team.plan(pull, GITHUB_RUN_ID='100', CI_JOB_URL='https://gitlab.example.org/infra/clusters/-/jobs/100')
+    assert team.comment(pull) == second, 'nothing but the commit and the log is new'
     now, earlier = second.split('<summary>Earlier plans</summary>')
     assert '5 to add' in earlier and '11 to add' not in earlier and '1 cluster: 5 to add' not in now
     assert team.sim.counters()['mutating'] == 0
@@ -41,11 +46,11 @@ def test_the_life_of_a_pull_request(team):
     merge = team.merge(pull)
     said = team.apply(merge)
     assert 'Apply complete' in said or '2 of 2 clusters are done' in said, said
-    done = team.comment(pull)
-    assert '**Applied**' in done and 'approved by `alice`' in done and 'All 2 clusters: 11 to add' in done
+    done = team.result(pull)
+    assert '**Applied**' in done and 'approved by `alice`' in done and team.comment(pull) == second
     assert len(team.sim.live_instances()) == 5
     team.apply(merge)
-    assert '**Nothing to apply:**' in team.comment(pull) and len(team.sim.live_instances()) == 5
+    assert '**Nothing to apply:**' in team.result(pull) and len(team.sim.live_instances()) == 5
 
 
 APPROVED = {'user': 'alice', 'state': 'APPROVED'}
@@ -84,10 +89,10 @@ def test_what_was_not_approved_is_not_applied(team):
         said = team.apply(merge, 9, APPROVALS='2' if name == 'twice by one' else '1')
         assert reason in said, f'{name}: {said}'
         if name not in ('a comment of another user', 'no pull request'):
-            assert reason in team.comment(pull), name
+            assert reason in team.result(pull), name
         with team.service() as state:
             state['pulls'][pull] = kept[0]
-            state['comments'][pull] = [kept[1]]
+            state['comments'][pull][0] = kept[1]
     team.approve(pull, 'alice')
     apply_outside(team, 'b', {'serve': 3})
     before = team.sim.counters()['mutating']
@@ -110,46 +115,51 @@ def test_what_is_approved_is_the_text_of_the_plan(team):
         marker, report = honest.split('\n', 1)
         n = int(re.search('lines=([0-9]+)', marker).group(1))
         lines = lie.split('\n')[:n] + [''] * (n - len(lie.split('\n')))
-        with team.service() as state:
-            state['comments'][pull][0]['body'] = '\n'.join([marker, *lines, *report.split('\n')[n:]])
+        team.rewrite(pull, '\n'.join([marker, *lines, *report.split('\n')[n:]]))
         team.approve(pull, 'alice')
         merge = merge or team.merge(pull)
         said = team.apply(merge, 9)
         assert 'is not that of the plan' in said and re.search('^> .*to add', said, re.M), said
-        assert 'is not that of the plan' in team.comment(pull) and team.sim.counters()['mutating'] == 0
-    with team.service() as state:
-        state['comments'][pull][0]['body'] = honest.replace('\n', '\r\n')
+        assert 'is not that of the plan' in team.result(pull) and team.sim.counters()['mutating'] == 0
+    team.rewrite(pull, honest.replace('\n', '\r\n'))
     team.approve(pull, 'alice')
     team.apply(merge)
-    assert '**Applied**' in team.comment(pull) and len(team.sim.live_instances()) == 2
+    assert '**Applied**' in team.result(pull) and len(team.sim.live_instances()) == 2
 
 
 @on('github')
 def test_a_comment_that_hides_its_plan_is_refused(team):
-    """Someone who edits the comment can neither put the plan into the marker's own HTML comment or a fold, nor say more below it."""
-    pull = team.pull({'b.yaml': spec('b', pools={'serve': 1})})
+    """Someone who edits the comment can neither put the plan into the marker's own HTML comment or a fold, nor say more below it, nor
+    name a log of another place."""
+    pull = team.pull({'b.yaml': spec('b', pools={'serve': 2})})
+    team.plan(pull)
+    team.push(pull, {'b.yaml': spec('b', pools={'serve': 1})})
     team.plan(pull)
     honest = team.comment(pull)
     marker, rest = honest.split('\n', 1)
     n = int(re.search('lines=([0-9]+)', marker).group(1))
     report, status = rest.split('\n')[:n], rest.split('\n')[n:]
-    merge = None
+    fold = status.index('<details><summary>Earlier plans</summary>')
+    below, merge = 'the text below the plan was edited', None
     for lie, code, reason in [
             ([marker.removesuffix(' -->'), *report, '-->', '**No changes.**', *status], 1, 'was edited: delete the comment'),
             ([marker + ' <details><summary>No changes.</summary>', '', *report, '</details>', *status], 1, 'was edited: delete the comment'),
-            ([marker, *report, '', '**Correction: no changes.**', *status], 9, 'between the plan above and what is folded was edited'),
+            ([marker, *report, '', '**Correction: no changes.**', *status], 9, below),
+            ([marker, *report, '', '**Nothing to apply:** all of the above is obsolete.', *status[3:]], 9, below),
+            ([marker, *report, *status, '**Correction: no changes.**'], 9, below),
+            ([re.sub(',.* -->', ' -->', marker), *report, *status[:fold + 1], '', '</details>', '', '**Correction: no changes.**'], 9, below),
+            ([marker, *report, *status[:fold + 5], '`' * 9, '</details></details>', '**Correction: no changes.**', *status[fold + 8:]], 9, below),
+            ([marker, *report, *(re.sub(r'^(\[Log of the job\]\(https://[^/]+/)\w+', r'\1lies', line) for line in status)], 9, below),
             ([marker, report[0].replace(' ', '\r', 1), *report[1:], *status], 9, 'is not that of the plan')]:
-        with team.service() as state:
-            state['comments'][pull][0]['body'] = '\n'.join(lie)
+        team.rewrite(pull, '\n'.join(lie))
         team.approve(pull, 'alice')
         merge = merge or team.merge(pull)
         said = team.apply(merge, code)
         assert reason in said and team.sim.counters()['mutating'] == 0, said
-    with team.service() as state:
-        state['comments'][pull][0]['body'] = honest
+    team.rewrite(pull, honest)
     team.approve(pull, 'alice')
     team.apply(merge)
-    assert '**Applied**' in team.comment(pull) and len(team.sim.live_instances()) == 2
+    assert '**Applied**' in team.result(pull) and len(team.sim.live_instances()) == 2
 
 
 @on('github', 'gitlab')
@@ -162,7 +172,7 @@ def test_what_loosens_a_limit_can_be_merged(team):
     assert re.search(r'looser than at \S*origin/main, which has no effect', shown) and 'has more entries' in shown, shown
     team.approve(pull, 'alice')
     team.apply(team.merge(pull))
-    assert '**Applied**' in team.comment(pull) and len(team.sim.live_instances()) == 7
+    assert '**Applied**' in team.result(pull) and len(team.sim.live_instances()) == 7
 
 
 @on('gitlab')
@@ -176,9 +186,10 @@ def test_limits_are_those_of_the_target_now(team):
     assert 'policy.max-nodes' in team.comment(pull)
 
 
-@on()
-def test_the_plan_was_shown_after_the_approval(team):
-    """Planned again for the same commit in a changed world: nobody has approved the new plan."""
+@on('gitlab')
+def test_an_approval_is_of_the_text_that_the_comment_has_since(team):
+    """Planned again for the same commit in a changed world: nobody has approved the new plan. No text of the comment, which anyone with a
+    token of its user can edit, says since when it is there: the service does."""
     pull = team.pull({'b.yaml': spec('b', pools={'serve': 1})})
     team.plan(pull)
     team.approve(pull, 'alice')
@@ -187,7 +198,7 @@ def test_the_plan_was_shown_after_the_approval(team):
     assert '1 to destroy' in team.comment(pull) and 'Earlier plans' in team.comment(pull)
     team.approve(pull, 'bob')
     team.plan(pull)  # the same plan does not take back an approval, and folds nothing
-    assert re.search('shown=[^ ]', team.comment(pull)) and team.comment(pull).count('<summary>Commit') == 1
+    assert team.comment(pull).count('<summary>Commit') == 1
     merge = team.merge(pull)
     with team.service() as state:
         bob = state['pulls'][pull]['reviews'].pop()
@@ -195,8 +206,13 @@ def test_the_plan_was_shown_after_the_approval(team):
     assert 'has 0 of 1 approvals' in team.apply(merge, 9) and team.sim.counters()['mutating'] == before
     with team.service() as state:
         state['pulls'][pull]['reviews'].append(bob)
+        edited = dict(state['comments'][pull][0])
+    team.rewrite(pull, team.comment(pull).replace(' shown= ', ' shown=2001-01-01T00:00:00Z '))
+    assert 'has 0 of 1 approvals' in team.apply(merge, 9) and team.sim.counters()['mutating'] == before
+    with team.service() as state:
+        state['comments'][pull][0] = edited
     team.apply(merge)
-    assert '**Applied**' in team.comment(pull) and len(team.sim.live_instances()) == 2
+    assert '**Applied**' in team.result(pull) and len(team.sim.live_instances()) == 2
 
 
 def apply_outside(team, cluster, pools):
@@ -253,7 +269,7 @@ def test_a_plan_that_fails(team):
     assert 'plan=none' in said and 'unknown key' in said and 'failed with exit code 4' in said
     team.approve(pull, 'alice')
     assert '**Not applied:**' in team.apply(team.merge(pull), 4)
-    assert 'exit code 4' in team.comment(pull) and team.sim.counters()['mutating'] == 0
+    assert 'failed with exit code 4' in team.result(pull) and team.sim.counters()['mutating'] == 0
 
 
 @on('github')
@@ -264,11 +280,14 @@ def test_what_fails_is_said_and_what_is_left_is_applied_later(team):
     merge = team.merge(pull)
     team.sim.fault(action='RunInstances', when='before', status=400, code='InvalidParameterValue', message='a ```` fence', count=0)
     team.apply(merge, 3)
-    said = team.comment(pull)
+    said = team.result(pull)
     assert '**Not or partially applied:** exit code 3' in said and 'InvalidParameterValue' in said
+    assert 'to add' in team.comment(pull).split('Earlier plans')[0] and '6 to add' not in team.comment(pull).split('Earlier plans')[0]
     team.sim.faults_clear()
+    assert 'has 0 of 1 approvals' in team.apply(merge, 9), 'the comment shows what is left, which nobody has approved'
+    team.approve(pull, 'alice')
     team.apply(merge)
-    assert '**Applied**' in team.comment(pull) and 'approved by `alice`' in team.comment(pull)
+    assert '**Applied**' in team.result(pull) and 'approved by `alice`' in team.result(pull)
     assert len(team.sim.live_instances()) == 3
 
 
@@ -281,7 +300,7 @@ def test_another_run_was_faster(team):
     outside = team.origin.write('../outside.yaml', spec('b', pools={'serve': 3}))
     team.fault('GET', '(reviews|approvals)$', 0, run=[binary(), 'apply', outside, '--auto-approve', '--state', team.path('state.db')])
     said = team.apply(team.merge(pull), 9)
-    assert 'plan.stale' in said and 'no longer the one that was approved' in said and '**Not applied:**' in team.comment(pull)
+    assert 'plan.stale' in said and 'no longer the one that was approved' in said and '**Not applied:**' in team.result(pull)
     assert len(team.sim.live_instances()) == 4
 
 
@@ -299,10 +318,11 @@ def test_a_cancelled_job_goes_on_in_the_next(team):
             time.sleep(0.02)
         process.send_signal(signal.SIGINT)
     team.apply(merge, 130, during=cancel)
-    assert 'exit code 130' in team.comment(pull)
+    assert 'exit code 130' in team.result(pull)
+    team.approve(pull, 'alice')
     team.sim.knobs(latency_by_action={})
     team.apply(merge)
-    assert '**Applied**' in team.comment(pull) and len(team.sim.live_instances()) == 3
+    assert '**Applied**' in team.result(pull) and len(team.sim.live_instances()) == 3
 
 
 @on()
@@ -329,7 +349,7 @@ def test_lasting_faults_of_the_service(team):
     team.plan(pull)
     team.approve(pull, 'alice')
     # the apply is done and says so, but the job fails: nobody could read it
-    team.fault('(PATCH|PUT)', '.', 502, 99)
+    team.fault('(POST|PATCH|PUT)', '.', 502, 99)
     said = team.apply(team.merge(pull), 1)
     assert '**Applied**' in said and len(team.sim.live_instances()) == 2
 
@@ -348,7 +368,37 @@ def test_names_are_only_text(team):
     team.push(pull, {f'{nasty} --> .yaml': text.replace('T4:1', 'T4:4')})
     team.plan(pull)
     outside = re.sub(r'(?ms)^(`{3,})\w*\n.*?^\1$', '', team.comment(pull))
-    assert outside.count('<details>') == outside.count('</details>') == 4 and outside.count('<!--') == 1
+    assert outside.count('<details>') == outside.count('</details>') == 3 and outside.count('<!--') == 1
     team.approve(pull, 'alice')
     team.apply(team.merge(pull))
     assert not [name for _, _, names in os.walk(team.folder) for name in names if name == 'pwned']
+
+
+@on('github')
+def test_a_plan_that_is_not_shown_whole_cannot_be_approved(team):
+    """Neither is it applied if someone writes into the comment that it can be: the log may be that of any job."""
+    pull = team.pull({'b.yaml': spec('b', pools={'serve': 2400})})
+    team.plan(pull)
+    said = team.comment(pull)
+    assert "more lines are in the job's log" in said
+    assert '2404 to add' in said and 'cannot be approved here' in said and 'Approve commit' not in said and ' plan=none ' in said
+    team.approve(pull, 'alice')
+    merge = team.merge(pull)
+    assert 'no whole plan was shown that could be approved' in team.apply(merge, 9) and 'by hand' in team.result(pull)
+    head = team.look('pulls')[pull]['head']
+    text = re.sub('It cannot be approved here.*', f'Approve commit `{head[:12]}`: the job of its merge then applies exactly this plan.', said)
+    text = re.sub("[0-9]+ more lines are in the job's log", 'These are all', text).replace(' plan=none ', f' plan={sum_of_the_plan(team)} ')
+    team.rewrite(pull, text)
+    team.approve(pull, 'alice')
+    said = team.apply(merge, 9)
+    assert 'is not that of the plan' in said, said
+    assert team.sim.counters()['mutating'] == 0
+
+
+def sum_of_the_plan(team):
+    """As the job computes it."""
+    team.origin.run('plan', 'clusters/b.yaml', '--out', 'b.json', '--state', team.path('state.db'))
+    text = subprocess.run(['jq', '--compact-output', '--sort-keys', '--from-file', str(CI / 'plan-sum.jq'), team.origin.path('b.json')],
+                          check=True, capture_output=True).stdout
+    os.unlink(team.origin.path('b.json'))
+    return hashlib.sha256(text).hexdigest()
