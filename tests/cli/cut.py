@@ -29,6 +29,7 @@ class Cut:
         self.count = 0
         self.open = 0  # connections
         self.found = None  # the number of the first request of the pattern
+        self.killed_at = None  # what began the request at which the client was killed
 
     def number(self, text):
         with self.lock:
@@ -37,7 +38,7 @@ class Cut:
                 self.found = self.count
             return self.count
 
-    def reached(self, what, number):
+    def reached(self, what, number, text):
         """True if the client was killed here."""
         if not self.at or self.at[0] != what or number not in (self.at[1], self.found):
             return False
@@ -46,6 +47,7 @@ class Cut:
         if self.sign != signal.SIGKILL:
             return False
         self.client.wait()
+        self.killed_at = text[:200].decode(errors='replace')
         return True
 
     def opened(self, change):
@@ -68,8 +70,9 @@ class Cut:
 
             def forward(self):
                 body = self.rfile.read(int(self.headers.get('Content-Length') or 0))
-                number = cut.number(f'{self.command} {self.path} '.encode() + body)
-                if cut.reached('request', number):
+                sent = f'{self.command} {self.path} '.encode() + body
+                number = cut.number(sent)
+                if cut.reached('request', number, sent):
                     self.close_connection = True
                     return
                 upstream = http.client.HTTPConnection(cut.target, timeout=150)
@@ -77,7 +80,7 @@ class Cut:
                 reply = upstream.getresponse()
                 text = reply.read()
                 upstream.close()
-                if cut.reached('answer', number):
+                if cut.reached('answer', number, sent):
                     self.close_connection = True
                     return
                 self.send_response(reply.status)
