@@ -369,7 +369,7 @@ static bool rest_is_page(const ModRestPaging *paging, ModRestAnswer *answer)
 	if (answer->failure.class_ == RGP_CLASS_OK && paging->kind &&
 		!(kind && g_str_has_suffix(kind, paging->kind)))
 		mod_failure_set(&answer->failure, RGP_CLASS_UNKNOWN, NULL,
-			"the answer with HTTP status %d is no list: its kind is \"%s\"",
+			"the answer with HTTP status %d is not a list: its kind is \"%s\"",
 			(int)answer->status, kind ? kind : "");
 	return answer->failure.class_ == RGP_CLASS_OK;
 }
