@@ -117,7 +117,7 @@ def with_pool(name, more=''):
 @pytest.mark.parametrize('at', ['request', 'answer'])
 @pytest.mark.parametrize('after', [with_pool('b', ', disk: {size: 300GB}'), with_pool('c', ', renamed_from: b')], ids=['replaced', 'renamed'])
 def test_then_another_spec(tmp_path, at, after):
-    """tests/crash/test_kill_then_other.py has more of these changes."""
+    """While operations go on; test_kill_then_other_cloud.py has more of these changes."""
     with new_cloud(None) as gce:
         home = new_home(tmp_path / 'home', gce, 1, 1)
         home.apply()
