@@ -88,7 +88,8 @@ static void expect(Fixture *f, int index, const char *outcome, const char *class
 static void say_list(Fixture *f, const char *lineage)
 {
 	g_autofree char *list = g_strdup_printf(
-		"{\"items\": [{\"id\": \"77\", \"name\": \"c-train-00112233-2\", \"status\": "
+		"{\"kind\": \"compute#instanceList\", \"items\": [{\"id\": \"77\", \"name\": "
+		"\"c-train-00112233-2\", \"status\": "
 		"\"RUNNING\", \"zone\": "
 		"\"https://x/compute/v1/projects/my-project/zones/us-central1-a\", \"labels\": "
 		"{\"raygpu-lineage\": \"%s\", \"raygpu-cluster\": \"c\"}}]}",
@@ -159,7 +160,7 @@ static void test_the_cause_is_behind_the_first_error(Fixture *f, gconstpointer d
 		"\"QUOTA_EXCEEDED\", \"message\": \"Quota exceeded.\", \"errorDetails\": "
 		"[{\"quotaInfo\": {\"metricName\": \"compute.googleapis.com/nvidia_t4_gpus\", "
 		"\"limit\": 1, \"dimensions\": {\"region\": \"us-central1\"}}}]}]}}");
-	aws_server_say(f->server, 200, "{}");
+	aws_server_say(f->server, 200, "{\"kind\": \"compute#instanceList\"}");
 	say_gone(f);
 	say_gone(f); /* both members, read by name */
 	create(f);
@@ -167,6 +168,17 @@ static void test_the_cause_is_behind_the_first_error(Fixture *f, gconstpointer d
 	g_assert_cmpstr(text_of(item_of(f, 2), "message"), ==,
 		"Quota exceeded.; quota compute.googleapis.com/nvidia_t4_gpus, limit 1, region "
 		"us-central1");
+}
+
+/* What is not a list says nothing about what is there. */
+static void test_an_answer_that_is_not_a_list(Fixture *f, gconstpointer data)
+{
+	static const char taken[] =
+		"{\"error\": {\"code\": 409, \"message\": \"exists\", \"errors\": [{\"reason\": "
+		"\"alreadyExists\"}]}}";
+	aws_server_say(f->server, 409, taken);
+	aws_server_say(f->server, 200, data);
+	g_assert_cmpint(aws_test_run(f->gcp->create, f->inst, f->call, CREATE), ==, RGP_FAIL);
 }
 
 static void test_an_operation_that_never_ends(Fixture *f, gconstpointer data)
@@ -214,7 +226,7 @@ static void test_stock_out_before_the_start_is_no_fault(Fixture *f, gconstpointe
 	aws_server_say(f->server, 503,
 		"{\"error\": {\"code\": 503, \"message\": \"no\", \"errors\": [{\"reason\": "
 		"\"insufficientCapacity\"}]}}");
-	aws_server_say(f->server, 200, "{}");
+	aws_server_say(f->server, 200, "{\"kind\": \"compute#instanceList\"}");
 	say_gone(f);
 	say_gone(f);
 	create(f);
@@ -305,14 +317,15 @@ static void update(Fixture *f)
 /* What an earlier run began has ended. */
 static void say_record(Fixture *f)
 {
-	aws_server_say(f->server, 200, "{\"items\": []}");
+	aws_server_say(f->server, 200, "{\"kind\": \"compute#operationList\", \"items\": []}");
 	aws_server_say(f->server, 200, RECORD("a"));
 }
 
 static void test_a_change_after_another(Fixture *f, gconstpointer data)
 {
 	aws_server_say(f->server, 200,
-		"{\"items\": [{" OPERATION ", \"status\": \"RUNNING\", \"operationType\": "
+		"{\"kind\": \"compute#operationList\", \"items\": [{" OPERATION
+		", \"status\": \"RUNNING\", \"operationType\": "
 		"\"setLabels\", \"targetId\": \"77\"}]}");
 	aws_server_say(f->server, 200, RECORD("a"));
 	update(f);
@@ -369,6 +382,8 @@ static void test_policies(void)
 
 int main(int argc, char **argv)
 {
+	static const char *const no_lists[] = {
+		"", "{}", "[]", "{\"items\": []}", "{\"kind\": \"compute#instance\"}"};
 	g_test_init(&argc, &argv, NULL);
 	CASE("body", test_body);
 	CASE("half", test_half);
@@ -376,6 +391,11 @@ int main(int argc, char **argv)
 	CASE("never-ends", test_an_operation_that_never_ends);
 	CASE("forgotten", test_an_operation_that_is_forgotten);
 	CASE("another-lineage", test_another_lineage_is_not_adopted);
+	for (size_t i = 0; i < G_N_ELEMENTS(no_lists); i++) {
+		g_autofree char *path = g_strdup_printf("/gcp/calls/not-a-list/%zu", i);
+		g_test_add(path, Fixture, no_lists[i], set_up, test_an_answer_that_is_not_a_list,
+			tear_down);
+	}
 	CASE("change-never-ends", test_a_change_that_never_ends);
 	CASE("change-after-another", test_a_change_after_another);
 	g_test_add("/gcp/calls/change-forgotten", Fixture, GINT_TO_POINTER(1), set_up,
