@@ -181,10 +181,14 @@ static void test_an_answer_that_is_not_a_list(Fixture *f, gconstpointer data)
 	g_assert_cmpint(aws_test_run(f->gcp->create, f->inst, f->call, CREATE), ==, RGP_FAIL);
 }
 
+/* Each answer is also that of the list of instances that follows: an empty one. */
 static void test_an_operation_that_never_ends(Fixture *f, gconstpointer data)
 {
 	for (size_t i = 0; i < 1000; i++)
-		aws_server_say(f->server, 200, RUNNING);
+		aws_server_say(f->server, 200,
+			"{\"kind\": \"compute#instanceList\", \"name\": \"operation-1\", "
+			"\"status\": \"RUNNING\", \"zone\": \"https://x/projects/my-project/zones/"
+			"us-central1-a\"}");
 	create(f);
 	expect(f, 2, "failed", "unknown", false);
 	g_assert_nonnull(strstr(text_of(item_of(f, 2), "message"), "operation-1"));
