@@ -120,7 +120,7 @@ gcp_translate() {
 
 kubernetes_connect() {
   export KUBECONFIG=$work/kubeconfig KUBECACHEDIR=$work/kubectl
-  start_server "$KUBECONFIG" python3 "$top/tests/kube/serve.py" "$KUBECONFIG" ml
+  start_server "$KUBECONFIG" env TMPDIR="$work" python3 "$top/tests/kube/serve.py" "$KUBECONFIG" ml
   kubectl=$(python3 -c "import sys; sys.path.insert(0, '$top/tests/kube'); import apiserver; print(apiserver.folder())")/kubectl
   echo "KUBECONFIG=$KUBECONFIG"
 }

@@ -331,6 +331,7 @@ if [ -z "$quick" ]; then
   stage "ASan and UBSan: the simulator" sanitized py asan-sim asan -n "$waiting" --dist loadfile $(touched sim)
   # shellcheck disable=SC2046
   stage "ASan and UBSan: the whole program" plain_sim sanitized py asan asan -n "$waiting" --dist loadfile $(touched asan)
+  [ -z "$long" ] || stage "ASan and UBSan: signals" plain_sim sanitized py signals asan tests/crash/test_signals.py
   # if something changed that they are built from
   if due meson.build src/ providers/common/ providers/gcp/ tests/unit/; then
     CC="ccache clang" configure tsan -Db_sanitize=thread -Db_lundef=false -Doptimization=1 -Dc_args=-g1 &&
@@ -355,7 +356,9 @@ if [ -n "$long" ]; then
   stage "valgrind: unit tests, and raygpu from validate to destroy" py valgrind gcc tests/valgrind
   stage "mutants: one token changed, and a test that fails (tests/mutation/README.md)" \
     nice tests/mutation/run --survivors "$results/survivors.txt"
-  stage "a release build" build release --buildtype=release &&
+  if stage "a release build" build release --buildtype=release; then
+    stage "what hardens it" py hardening release tests/cli/command/test_hardening.py
     stage "figures: a release build beside curl and Terraform" bench
+  fi
 fi
 finish

@@ -44,4 +44,5 @@ rgp_status gcp_token_authorized(
 /* metadata.c: the token and the project of the machine that we run on. RGP_FAIL after a
  * diagnostic. */
 rgp_status gcp_token_metadata(const ModTalk *talk, const struct rgp_inst *inst, GcpToken *token);
-char *gcp_project_metadata(const ModTalk *talk);
+/* *project: g_free; NULL: this is not a machine of Google's. */
+rgp_status gcp_project_metadata(const ModTalk *talk, char **project);

@@ -53,14 +53,13 @@ static char *metadata_text(const ModTalk *talk, const char *path, int32_t *statu
 	return text;
 }
 
-static void report_failing(const ModTalk *talk, int32_t status)
+static rgp_status report_failing(
+	const ModTalk *talk, const char *what, int32_t status, const char *hint)
 {
 	g_autofree char *summary = g_strdup_printf(
-		"the metadata server gives no credentials: HTTP status %d", (int)status);
-	mod_report_text(talk, RGP_CLASS_TRANSIENT, summary, NULL,
-		"try again; on a machine that is not Google's, run `gcloud auth "
-		"application-default login`, or set GOOGLE_APPLICATION_CREDENTIALS to a "
-		"credentials file");
+		"the metadata server gives no %s: HTTP status %d", what, (int)status);
+	mod_report_text(talk, RGP_CLASS_TRANSIENT, summary, NULL, hint);
+	return RGP_FAIL;
 }
 
 rgp_status gcp_token_metadata(const ModTalk *talk, const struct rgp_inst *inst, GcpToken *token)
@@ -75,10 +74,11 @@ rgp_status gcp_token_metadata(const ModTalk *talk, const struct rgp_inst *inst, 
 	if (text)
 		return mod_oauth_read(talk, "the metadata server",
 			(struct rgp_bytes){text, strlen(text)}, &token->auth, &token->expires_s);
-	if (is_failing(status)) {
-		report_failing(talk, status);
-		return RGP_FAIL;
-	}
+	if (is_failing(status))
+		return report_failing(talk, "credentials", status,
+			"try again; on a machine that is not Google's, run `gcloud auth "
+			"application-default login`, or set GOOGLE_APPLICATION_CREDENTIALS to a "
+			"credentials file");
 	mod_report_text(talk, RGP_CLASS_DENIED, "no Google credentials were found",
 		"looked at provider.credentials, GOOGLE_APPLICATION_CREDENTIALS, the file of "
 		"`gcloud auth application-default login`, and the metadata server",
@@ -87,9 +87,12 @@ rgp_status gcp_token_metadata(const ModTalk *talk, const struct rgp_inst *inst, 
 	return RGP_FAIL;
 }
 
-char *gcp_project_metadata(const ModTalk *talk)
+rgp_status gcp_project_metadata(const ModTalk *talk, char **project)
 {
-	int32_t unused;
-	char *text = metadata_text(talk, "project/project-id", &unused);
-	return text ? g_strstrip(text) : NULL;
+	int32_t status;
+	char *text = metadata_text(talk, "project/project-id", &status);
+	*project = text ? g_strstrip(text) : NULL;
+	return text || !is_failing(status) ? RGP_OK
+					   : report_failing(talk, "project", status,
+						     "try again, or set `project` of provider");
 }

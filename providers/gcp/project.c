@@ -44,15 +44,17 @@ const char *gcp_project(const GcpCall *call)
 {
 	struct rgp_inst *inst = call->inst;
 	pthread_mutex_lock(&inst->lock);
+	rgp_status status = RGP_OK;
 	if (!inst->project && !inst->key_path) {
-		inst->project = gcp_project_metadata(&call->talk);
+		status = gcp_project_metadata(&call->talk, &inst->project);
 		inst->project_source = "the metadata server";
 	}
 	const char *project = inst->project; /* set once, never changed */
 	pthread_mutex_unlock(&inst->lock);
 	if (project)
 		return check_project(call, project) == RGP_OK ? project : NULL;
-	mod_refuse(call, "/provider", "set `project` of provider, or " PROJECT_ENV,
-		"no Google Cloud project is named");
+	if (status == RGP_OK)
+		mod_refuse(call, "/provider", "set `project` of provider, or " PROJECT_ENV,
+			"no Google Cloud project is named");
 	return NULL;
 }

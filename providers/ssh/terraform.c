@@ -46,11 +46,15 @@ SshItems ssh_terraform_read(struct rgp_bytes text, const char *output)
 {
 	SshItems items = {.items = json_array(), .rules = ssh_item_rules()};
 	json_auto_t *file = json_loadb(text.data, text.len, JSON_REJECT_DUPLICATES, NULL);
-	const json_t *value = json_object_get(json_object_get(outputs_of(file), output), "value");
+	const json_t *named = json_object_get(outputs_of(file), output);
+	const json_t *value = json_object_get(named, "value");
 	if (!json_is_object(file))
 		items.problem = g_strdup("it is not JSON: write it with `terraform output -json`");
 	else if (!value)
 		items.problem = g_strdup_printf("it has no output \"%s\"", output);
+	else if (json_is_true(json_object_get(named, "sensitive"))) /* messages quote hosts */
+		items.problem = g_strdup_printf(
+			"its output \"%s\" is sensitive, which hosts are not", output);
 	else if (!json_is_array(value) && !json_is_object(value))
 		items.problem = g_strdup_printf(
 			"the output \"%s\" is neither a list nor a map of hosts", output);

@@ -3,6 +3,7 @@
 #include "git/repo.h"
 
 #define MAX_LINKS 40 /* as in path_resolution(7) */
+#define ROOT "\001"  /* no name of a folder */
 
 static char *report_other(const char *path, const char *rev, const char *what, RgDiags *diags)
 {
@@ -100,6 +101,28 @@ static char *find_link(
 	return NULL;
 }
 
+/* What the link (the first `len` bytes of `path`) makes of it; NULL: it leads out of the commit, or
+ * is the file itself and leads nowhere. */
+static char *step(const git_tree *tree, git_repository *repo, const char *path, size_t len,
+	const char *target)
+{
+	g_autofree char *link = g_strndup(path, len), *folder = g_path_get_dirname(link);
+	/* a root that ".." does not leave unseen */
+	g_autofree char *beside = g_strconcat("/" ROOT "/", folder, "/", target, path + len, NULL);
+	g_autofree char *full = g_canonicalize_filename(beside, "/");
+	if (g_path_is_absolute(target) || !g_str_has_prefix(full, "/" ROOT "/"))
+		return NULL;
+	g_autofree char *to = g_strdup(full + strlen("/" ROOT "/"));
+	g_autoptr(git_tree_entry) entry = NULL;
+	git_oid unused;
+	size_t unused_len;
+	g_autofree char *more = path[len] ? NULL : find_link(repo, tree, to, &unused_len);
+	g_autofree char *submodule = path[len] || more ? NULL : find_submodule(tree, to, &unused);
+	bool is_there =
+		path[len] || more || submodule || git_tree_entry_bypath(&entry, tree, to) == 0;
+	return is_there ? g_steal_pointer(&to) : NULL;
+}
+
 /* `path`, and what each symbolic link on the way makes of it. */
 static GPtrArray *way(git_repository *repo, const git_commit *commit, const char *path)
 {
@@ -112,13 +135,10 @@ static GPtrArray *way(git_repository *repo, const git_commit *commit, const char
 	while (paths->len <= MAX_LINKS) {
 		const char *at = paths->pdata[paths->len - 1];
 		g_autofree char *target = find_link(repo, tree, at, &len);
-		if (!target || g_path_is_absolute(target))
+		char *next = target ? step(tree, repo, at, len, target) : NULL;
+		if (!next)
 			break;
-		g_autofree char *link = g_strndup(at, len);
-		g_autofree char *folder = g_path_get_dirname(link);
-		g_autofree char *beside = g_strconcat("/", folder, "/", target, at + len, NULL);
-		g_autofree char *full = g_canonicalize_filename(beside, "/");
-		g_ptr_array_add(paths, g_strdup(full + 1));
+		g_ptr_array_add(paths, next);
 	}
 	return paths;
 }

@@ -160,8 +160,10 @@ bool rg_reader_is_ghost(const RgReader *reader, const RgResource *observed)
 	const int64_t *removed_s =
 		tombstones ? g_hash_table_lookup(tombstones, observed->id) : NULL;
 	const RgKind *kind = rg_reader_kind(reader, observed);
-	return removed_s &&
-	       rg_provider_consistency_s(reader->provider, kind) > age_s(reader, *removed_s);
+	int64_t shown_s = rg_provider_consistency_s(reader->provider, kind);
+	/* a date further ahead says nothing, and what runs is better shown than hidden */
+	return removed_s && *removed_s <= read_s(reader) + shown_s &&
+	       shown_s > age_s(reader, *removed_s);
 }
 
 static bool is_settled(RgReader *reader)

@@ -251,17 +251,45 @@ static void test_warns_of_a_removed_one_that_stays(void)
 }
 
 /* Whatever the state says: it runs. */
-static void test_a_removed_one_that_stays_longer_is_unmanaged(void)
+static void assert_unmanaged(int64_t removed_s)
 {
 	g_auto(World) world;
 	world_init(&world, "{'list scripted.node': [[" PAGE(P0) "," DONE "]]}");
-	world_bury(&world, "i-0", OLD);
+	world_bury(&world, "i-0", removed_s);
 	g_assert_null(world_look(&world, "scripted.node.p[0]"));
 	g_assert_cmpuint(world_lists(&world), ==, 1);
 	const GPtrArray *extras = rg_resource_set_extras(world.observed);
 	g_assert_cmpuint(extras->len, ==, 1);
 	g_assert_true(((const RgResource *)extras->pdata[0])->unmanaged);
 	world_assert_quiet(&world);
+}
+
+static void test_a_removed_one_that_stays_longer_is_unmanaged(void)
+{
+	assert_unmanaged(OLD);
+	assert_unmanaged(NOW + 3000); /* by a clock that was ahead */
+}
+
+static void on_waiting(void *data, const char *kind, int64_t left_s)
+{
+	g_assert_cmpstr(kind, ==, "scripted.node");
+	g_assert_cmpint(left_s, >=, 1);
+	g_assert_cmpint(left_s, <=, 5);
+	++*(unsigned *)data;
+}
+
+static void test_a_long_wait_is_told_once(void)
+{
+	g_auto(World) world;
+	unsigned told = 0;
+	world_init(&world, "{'list scripted.node': [[" PAGE(P0) "," DONE "]]}");
+	world.input.settle_ms = 3000;
+	world.input.waiting = on_waiting;
+	world.input.progress_data = &told;
+	world.input.progress = NULL;
+	world_bury(&world, "i-0", NOW);
+	g_assert_null(world_look(&world, "scripted.node.p[0]"));
+	g_assert_cmpuint(told, ==, 1);
 }
 
 /* consistency_s 0: what has the id of a removed one, a name, was created since. */
@@ -409,6 +437,7 @@ int main(int argc, char **argv)
 		{"warns of a removed one that stays", test_warns_of_a_removed_one_that_stays},
 		{"a removed one that stays longer is unmanaged",
 			test_a_removed_one_that_stays_longer_is_unmanaged},
+		{"a long wait is told once", test_a_long_wait_is_told_once},
 		{"another one with the id of a removed one",
 			test_another_one_with_the_id_of_a_removed_one},
 		{"a failure while settling counts too", test_a_failure_while_settling_counts_too},

@@ -45,8 +45,8 @@ def test_a_metadata_server_that_is_not_googles_supplies_no_token(gce, home):
         server.server_close()
 
 
-@pytest.mark.parametrize('failures, code', [(4, 0), (100, 1)])
-def test_a_metadata_server_that_fails_is_tried_again_and_named(gce, home, failures, code):
+@pytest.mark.parametrize('failures, code, what', [(4, 0, 'credentials'), (100, 1, 'credentials'), (100, 1, 'project')])
+def test_a_metadata_server_that_fails_is_tried_again_and_named(gce, home, failures, code, what):
     asked = []
 
     class Failing(http.server.BaseHTTPRequestHandler):
@@ -65,10 +65,12 @@ def test_a_metadata_server_that_fails_is_tried_again_and_named(gce, home, failur
     threading.Thread(target=server.serve_forever, daemon=True).start()
     try:
         write(home, ONE)
+        if what == 'project':
+            del home.env['GOOGLE_CLOUD_PROJECT']
         said = home.run('plan', 'cluster.yaml', code=None, env={'GCE_METADATA_HOST': f'127.0.0.1:{server.server_port}'})
         assert said.code == code, said
-        assert ('the metadata server gives no credentials: HTTP status 500' in flat(said)) == (code != 0)
-        assert 'no Google credentials' not in flat(said) and len(asked) >= 5
+        assert (f'the metadata server gives no {what}: HTTP status 500' in flat(said)) == (code != 0)
+        assert 'no Google' not in flat(said) and len(asked) >= 5
     finally:
         server.shutdown()
         server.server_close()

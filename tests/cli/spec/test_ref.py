@@ -1,4 +1,6 @@
 """--ref REV: specs read from a commit, without a checkout."""
+import os
+
 import pytest
 from program import Home, spec
 from shared import sim  # noqa: F401
@@ -69,11 +71,14 @@ def test_refusals(sim, home, tmp_path_factory):
     outside = Home(tmp_path_factory.mktemp('outside'), sim.env())
     outside.env['GIT_CEILING_DIRECTORIES'] = '/'
     assert 'no git repository' in outside.run('plan', '--ref', 'HEAD', code=4).err
-    import os
-    os.symlink('cluster.yaml', home.path('link.yaml'))
-    home.git('add', 'link.yaml')
-    home.git('commit', '-qm', 'link')
-    assert 'symbolic link' in home.run('plan', 'link.yaml', '--ref', 'HEAD', code=4).err
+    targets = {'out.yaml': '../cluster.yaml', 'absolute.yaml': home.path('cluster.yaml'), 'nowhere.yaml': 'none.yaml', 'loop.yaml': 'loop.yaml'}
+    for name, target in {**targets, 'link.yaml': './cluster.yaml', 'two.yaml': 'link.yaml'}.items():
+        os.symlink(target, home.path(name))
+        home.git('add', name)
+    home.git('commit', '-qm', 'links')
+    for name in targets:
+        assert 'is a symbolic link' in home.run('plan', name, '--ref', 'HEAD', code=4).err, name
+    home.run('plan', 'two.yaml', '--ref', 'HEAD')
 
 
 def test_the_project_file_is_that_of_the_commit_too(sim, home):

@@ -150,6 +150,15 @@ def test_what_terraform_says_is_refused_at_the_line_of_the_spec(home, value, why
     assert f'cannot use the inventory outputs.json: {why}' in said and 'on cluster.yaml:4:26' in said, said
 
 
+def test_a_secret_of_terraform_is_not_quoted(home):
+    """The file may be any that the job can read, and messages go into the comment of a pull request."""
+    for shape in (lambda outputs: outputs, lambda outputs: {'version': 4, 'outputs': outputs}, lambda outputs: {'values': {'outputs': outputs}}):
+        home.write('outputs.json', json.dumps(shape({'password': {'sensitive': True, 'value': ['-a-secret']}})))
+        spec(home, '{terraform: outputs.json, output: password}')
+        said = told(home, 'plan', 'cluster.yaml', code=1)
+        assert 'its output "password" is sensitive, which hosts are not' in said and 'a-secret' not in said, said
+
+
 def test_the_setting_is_checked_without_the_file(home):
     for wrong, why in (('{terraform: outputs.json}', '{ansible: PATH} or {terraform: FILE, output: NAME}'), ('{ansible: -x}', 'must be a path'),
                        ('{ansible: a, terraform: b, output: c}', '{ansible: PATH} or')):
