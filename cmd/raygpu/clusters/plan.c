@@ -6,6 +6,7 @@ typedef struct {
 	ChangeOptions change;
 	ReportOptions report;
 	char *out;
+	unsigned saved; /* plans in that folder */
 	gboolean detailed, destroy, reoptimize, renew_images;
 } Options;
 
@@ -56,15 +57,17 @@ static int run_one(Context *context, const Options *options, const char *spec_pa
 
 static int plan_step(Context *context, RgReport *report, void *data)
 {
-	const Options *options = data;
+	Options *options = data;
 	RgPlan *plan = NULL;
 	g_autofree char *name = g_strdup_printf("%s.json", report->cluster);
 	g_autofree char *out =
 		options->out && report->cluster ? g_build_filename(options->out, name, NULL) : NULL;
 	int code = plan_one(context, options, report->spec, out, &plan);
 	report->plan = plan;
-	if (plan && out && !plan->errored && code != EXIT_ERROR)
+	if (plan && out && !plan->errored && code != EXIT_ERROR) {
 		report->saved = g_intern_string(out);
+		options->saved++;
+	}
 	return code;
 }
 
@@ -100,7 +103,7 @@ static int run_several(Context *context, Options *options, const RgSpecs *specs)
 		(options->out && !prepare_folder(context, options->out)))
 		return rg_diags_exit_code(context->diags);
 	int code = several_run(context, &options->report, specs, plan_step, options);
-	if (specs->files->len)
+	if (options->saved)
 		tell_saved(context, options);
 	return code;
 }
