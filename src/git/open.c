@@ -151,8 +151,7 @@ bool repo_open_root(const char *dir, git_repository **repo, RgDiags *diags)
 	return climbed == TOP;
 }
 
-/* The work tree's root; NULL: it has none. */
-static char *work_tree(git_repository *repo)
+char *repo_work_tree(git_repository *repo)
 {
 	const char *workdir = git_repository_workdir(repo);
 	return workdir ? rg_path_real(workdir) : NULL;
@@ -166,7 +165,7 @@ git_repository *repo_open_at(const char *path, char **below, char **root, RgDiag
 	g_autoptr(git_repository) repo = NULL;
 	if (!repo_open_root(real, &repo, diags))
 		return NULL;
-	g_autofree char *top = repo ? work_tree(repo) : NULL;
+	g_autofree char *top = repo ? repo_work_tree(repo) : NULL;
 	*below = top ? rg_path_named_below(top, path) : NULL;
 	if (*below) {
 		*root = g_steal_pointer(&top);

@@ -3,22 +3,8 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include "base/paths.h"
 #include "git/repo.h"
-
-/* The file's path below the work tree, both without symbolic links; NULL if it is outside
- * (core.worktree points elsewhere). */
-static char *find_path(git_repository *repo, const char *file, char **root)
-{
-	const char *workdir = git_repository_workdir(repo);
-	char *real = workdir ? realpath(workdir, NULL) : NULL;
-	if (!real)
-		return NULL;
-	size_t len = strlen(real);
-	bool is_below = strncmp(file, real, len) == 0 && file[len] == '/';
-	*root = is_below ? g_strdup(real) : NULL;
-	free(real);
-	return is_below ? g_strdup(file + len + 1) : NULL;
-}
 
 static bool read_head(git_repository *repo, RgProvenance *provenance, RgDiags *diags)
 {
@@ -55,10 +41,11 @@ static RgProvenance *read_provenance(const char *file, RgDiags *diags)
 	g_autofree char *dir = g_path_get_dirname(file);
 	if (!repo_open_around(dir, &repo, diags))
 		return NULL;
-	if (repo)
-		provenance->path = find_path(repo, file, &provenance->root);
-	if (!provenance->path)
+	g_autofree char *root = repo ? repo_work_tree(repo) : NULL;
+	provenance->path = root ? rg_path_real_below(root, file) : NULL;
+	if (!provenance->path) /* core.worktree may point elsewhere */
 		return g_steal_pointer(&provenance);
+	provenance->root = g_steal_pointer(&root);
 	provenance->in_repository = true;
 	if (!read_head(repo, provenance, diags) || !read_status(repo, provenance, diags))
 		return NULL;

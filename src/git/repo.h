@@ -28,6 +28,8 @@ const char *repo_last_words(void);
 /* open.c */
 /* The one whose ".git" is in the folder `top`; libgit2's code. */
 int repo_open_top(const char *top, git_repository **repo);
+/* Its root, without symbolic links; NULL: it has none. g_free it. */
+char *repo_work_tree(git_repository *repo);
 /* The repository around `dir`; *repo stays NULL if there is none. False if there is one that cannot
  * be read. */
 bool repo_open_around(const char *dir, git_repository **repo, RgDiags *diags);

@@ -1,6 +1,6 @@
 #include "spec/project.h"
-#include <stdlib.h>
 #include <string.h>
+#include "base/paths.h"
 #include "spec/build.h"
 #include "spec/check.h"
 
@@ -79,10 +79,8 @@ char *rg_project_home(const char *spec_path)
 {
 	bool has_path = spec_path && !g_str_equal(spec_path, "-");
 	g_autofree char *dir = has_path ? g_path_get_dirname(spec_path) : g_strdup(".");
-	char *real = realpath(dir, NULL); /* NULL: the folder exists only in a commit */
-	g_autofree char *own = real ? g_strdup(real) : g_canonicalize_filename(dir, NULL);
+	g_autofree char *own = rg_path_real(dir); /* the folder may exist only in a commit */
 	g_autofree char *folder = g_strdup(own);
-	free(real);
 	for (unsigned i = 0; i < LEVELS; i++) {
 		if (is_there(folder, RG_PROJECT_FILE) || is_there(folder, ".git"))
 			return g_steal_pointer(&folder);

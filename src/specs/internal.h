@@ -11,10 +11,11 @@ RgSpecFile *specs_file_new(const char *path, RgSpecPeek *peek);
 char *specs_read_at(const void *ref, const char *path, size_t *len, RgDiags *diags);
 /* What the file is, at from->ref or in the work tree. */
 bool specs_peek(const char *path, const char *ref, RgSpecPeek *peek, RgDiags *diags);
-/* A project file of a commit, by its path below the root; *there false: the commit has none.
- * `name`: for diagnostics. */
-RgProject *specs_load_project(const char *root, const char *below, const char *ref,
-	const char *name, bool *there, RgDiags *diags);
+/* The project file of the commit `ref` beside `spec` (below the root), or above it; *project NULL:
+ * there is none. *folder: where it is in the work tree, or the root; g_free. `prefix`: of its name
+ * in diagnostics. false: it has errors. */
+bool specs_find_project(const char *root, const char *spec, const char *ref, const char *prefix,
+	RgProject **project, char **folder, RgDiags *diags);
 /* Keeps only the files that the branch changes, and fills `removed`. `arguments` as in
  * rg_specs_find. */
 bool specs_keep_touched(

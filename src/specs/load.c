@@ -58,7 +58,7 @@ char *rg_specs_merged(const char *path, const char *ref, bool json, RgDiags *dia
 
 /* ---- the project file */
 
-RgProject *specs_load_project(const char *root, const char *below, const char *ref,
+static RgProject *load_project(const char *root, const char *below, const char *ref,
 	const char *name, bool *there, RgDiags *diags)
 {
 	size_t len = 0;
@@ -71,6 +71,26 @@ RgProject *specs_load_project(const char *root, const char *below, const char *r
 	return text ? rg_project_load(name, text, len, diags) : NULL;
 }
 
+bool specs_find_project(const char *root, const char *spec, const char *ref, const char *prefix,
+	RgProject **project, char **folder, RgDiags *diags)
+{
+	g_autofree char *at = g_path_get_dirname(spec);
+	for (;;) {
+		bool top = g_str_equal(at, "."), there = false;
+		g_autofree char *below = top ? g_strdup(RG_PROJECT_FILE)
+					     : g_build_filename(at, RG_PROJECT_FILE, NULL);
+		g_autofree char *name = g_strconcat(prefix, below, NULL);
+		*project = load_project(root, below, ref, name, &there, diags);
+		if (there || top) {
+			*folder = top ? g_strdup(root) : g_build_filename(root, at, NULL);
+			return !there || *project;
+		}
+		char *above = g_path_get_dirname(at);
+		g_free(at);
+		at = above;
+	}
+}
+
 bool rg_specs_project(const char *spec_path, const char *ref, const RgProvenance *spec,
 	RgProject **project, RgDiags *diags)
 {
@@ -79,17 +99,6 @@ bool rg_specs_project(const char *spec_path, const char *ref, const RgProvenance
 		*project = path ? rg_project_load_file(path, diags) : NULL;
 		return !path || *project;
 	}
-	bool there = false;
-	g_autofree char *folder = g_path_get_dirname(spec->path);
-	for (;;) {
-		bool top = g_str_equal(folder, ".");
-		g_autofree char *below = top ? g_strdup(RG_PROJECT_FILE)
-					     : g_build_filename(folder, RG_PROJECT_FILE, NULL);
-		*project = specs_load_project(spec->root, below, ref, below, &there, diags);
-		if (there || top)
-			return !there || *project;
-		char *above = g_path_get_dirname(folder);
-		g_free(folder);
-		folder = above;
-	}
+	g_autofree char *unused = NULL;
+	return specs_find_project(spec->root, spec->path, ref, "", project, &unused, diags);
 }

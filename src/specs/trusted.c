@@ -52,29 +52,6 @@ static char *spec_below(const RgTrusted *trusted, const char *path)
 
 /* ---- its project file */
 
-static bool project_at(const RgTrusted *trusted, const char *below, RgProject **project,
-	char **folder, RgDiags *diags)
-{
-	g_autofree char *at = g_path_get_dirname(below);
-	bool there = false;
-	for (;;) {
-		bool top = g_str_equal(at, ".");
-		g_autofree char *file = top ? g_strdup(RG_PROJECT_FILE)
-					    : g_build_filename(at, RG_PROJECT_FILE, NULL);
-		g_autofree char *name = g_strconcat(trusted->name, ":", file, NULL);
-		*project = specs_load_project(
-			trusted->root, file, trusted->commit, name, &there, diags);
-		if (there || top) {
-			*folder = top ? g_strdup(trusted->root)
-				      : g_build_filename(trusted->root, at, NULL);
-			return !there || *project;
-		}
-		char *above = g_path_get_dirname(at);
-		g_free(at);
-		at = above;
-	}
-}
-
 static bool project_here(const char *spec_path, RgProject **project, RgDiags *diags)
 {
 	g_autofree char *path = rg_project_find(spec_path);
@@ -97,7 +74,9 @@ bool rg_trusted_project(const RgTrusted *trusted, const char *spec_path, RgProje
 	if (!trusted->commit)
 		return project_here(spec_path, project, diags);
 	g_autofree char *below = spec_below(trusted, spec_path);
-	return below ? project_at(trusted, below, project, folder, diags)
+	g_autofree char *prefix = g_strconcat(trusted->name, ":", NULL);
+	return below ? specs_find_project(trusted->root, below, trusted->commit, prefix, project,
+			       folder, diags)
 		     : report_outside(trusted, spec_path, diags);
 }
 
