@@ -101,9 +101,21 @@ static char *find_link(
 	return NULL;
 }
 
+static bool leads_somewhere(git_repository *repo, const git_tree *tree, const char *path)
+{
+	g_autoptr(git_tree_entry) entry = NULL;
+	git_oid unused;
+	size_t unused_len;
+	if (git_tree_entry_bypath(&entry, tree, path) == 0)
+		return true;
+	g_autofree char *link = find_link(repo, tree, path, &unused_len);
+	g_autofree char *submodule = find_submodule(tree, path, &unused);
+	return link || submodule;
+}
+
 /* What the link (the first `len` bytes of `path`) makes of it; NULL: it leads out of the commit, or
  * is the file itself and leads nowhere. */
-static char *step(const git_tree *tree, git_repository *repo, const char *path, size_t len,
+static char *step(git_repository *repo, const git_tree *tree, const char *path, size_t len,
 	const char *target)
 {
 	g_autofree char *link = g_strndup(path, len), *folder = g_path_get_dirname(link);
@@ -113,14 +125,8 @@ static char *step(const git_tree *tree, git_repository *repo, const char *path, 
 	if (g_path_is_absolute(target) || !g_str_has_prefix(full, "/" ROOT "/"))
 		return NULL;
 	g_autofree char *to = g_strdup(full + strlen("/" ROOT "/"));
-	g_autoptr(git_tree_entry) entry = NULL;
-	git_oid unused;
-	size_t unused_len;
-	g_autofree char *more = path[len] ? NULL : find_link(repo, tree, to, &unused_len);
-	g_autofree char *submodule = path[len] || more ? NULL : find_submodule(tree, to, &unused);
-	bool is_there =
-		path[len] || more || submodule || git_tree_entry_bypath(&entry, tree, to) == 0;
-	return is_there ? g_steal_pointer(&to) : NULL;
+	bool is_file = !path[len];
+	return is_file && !leads_somewhere(repo, tree, to) ? NULL : g_steal_pointer(&to);
 }
 
 /* `path`, and what each symbolic link on the way makes of it. */
@@ -135,7 +141,7 @@ static GPtrArray *way(git_repository *repo, const git_commit *commit, const char
 	while (paths->len <= MAX_LINKS) {
 		const char *at = paths->pdata[paths->len - 1];
 		g_autofree char *target = find_link(repo, tree, at, &len);
-		char *next = target ? step(tree, repo, at, len, target) : NULL;
+		char *next = target ? step(repo, tree, at, len, target) : NULL;
 		if (!next)
 			break;
 		g_ptr_array_add(paths, next);

@@ -34,22 +34,27 @@ static bool is_still_gone(const RgPlanChange *change, const RgResource *now)
 	       (now->presence == RG_UNKNOWN && change->row == RG_ROW_UNREAD);
 }
 
+static bool is_about_gone(const RgPlan *plan)
+{
+	rg_ptr_foreach (const RgPlanChange, change, plan->changes)
+		if (takes_for_gone(change))
+			return true;
+	return false;
+}
+
 bool pass_check_gone(const RgPass *pass, const RgPlan *plan, RgDiags *diags)
 {
-	g_autoptr(RgResourceSet) seen = NULL;
+	if (!is_about_gone(plan))
+		return true;
 	g_autoptr(RgDiags) found = rg_diags_new();
-	bool ok = true;
-	rg_ptr_foreach (const RgPlanChange, change, plan->changes) {
-		if (!takes_for_gone(change))
-			continue;
-		const RgRefreshInput input = pass_look_again(pass);
-		if (!seen)
-			seen = rg_refresh(pass->provider, &input, found);
-		const RgResource *now = seen ? rg_resource_set_find(seen, change->address) : NULL;
-		if (!seen || !is_still_gone(change, now))
-			ok = now && report(change, now, diags);
-		if (!seen)
-			break;
+	const RgRefreshInput input = pass_look_again(pass);
+	g_autoptr(RgResourceSet) seen = rg_refresh(pass->provider, &input, found);
+	bool ok = seen != NULL;
+	for (guint i = 0; seen && i < plan->changes->len; i++) {
+		const RgPlanChange *change = plan->changes->pdata[i];
+		const RgResource *now = rg_resource_set_find(seen, change->address);
+		if (takes_for_gone(change) && !is_still_gone(change, now))
+			ok = report(change, now, diags);
 	}
 	if (!ok)
 		rg_diags_take_all(diags, found);
