@@ -16,7 +16,7 @@ static const char train_usage[] =
 
 static const char train_function[] = "def scaling_config(workload, pool=None):\n"
 				     "    \"\"\"For a trainer: the workers of one run.\"\"\"\n"
-				     "    arguments = _entry(workload, pool)[\"arguments\"]\n"
+				     "    arguments = _entries(workload, pool)[0][\"arguments\"]\n"
 				     "    from ray.train import ScalingConfig\n"
 				     "    return ScalingConfig(**arguments)\n";
 
@@ -33,7 +33,7 @@ static const char serve_usage[] =
 static const char serve_function[] =
 	"def deployment(workload, pool=None):\n"
 	"    \"\"\"For @serve.deployment(**...) or .options(**...) of a deployment.\"\"\"\n"
-	"    return copy.deepcopy(_entry(workload, pool)[\"arguments\"])\n";
+	"    return copy.deepcopy(_entries(workload, pool)[0][\"arguments\"])\n";
 
 static void add_entries(GString *text, const json_t *entries)
 {

@@ -7,5 +7,5 @@
 void rg_python_append(GString *text, const json_t *value, unsigned indent);
 /* Opens the mapping WORKLOADS of an emitted module, after a comment about `start_order`, if any. */
 void rg_python_open_workloads(GString *text, const json_t *fit);
-/* Closes the mapping WORKLOADS of an emitted module, and finds in it the entry of a workload. */
+/* Closes the mapping WORKLOADS of an emitted module, and finds in it the entries of a workload. */
 extern const char rg_python_finder[];

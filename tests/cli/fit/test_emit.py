@@ -19,7 +19,7 @@ from program import ROOT, Home
 
 GOLDEN = ROOT / 'tests/golden/fit'
 SHARING = ROOT / 'examples/gpu-sharing.yaml'
-VERSIONS = ['2.10.0', '2.46.0', '2.49.2', '2.50.1', '2.51.1', '2.52.0', '2.53.0', '2.54.0', '2.55.1', '2.58.0']
+VERSIONS = ['2.10.0', '2.46.0', '2.49.2', '2.50.1', '2.51.1', '2.52.0', '2.53.0', '2.54.0', '2.55.1', '2.60.0']
 
 SPEC = '''cluster: c
 provider: {name: aws, region: us-east-1}
@@ -52,7 +52,7 @@ def at_least(version, release):
     return tuple(map(int, version.split('.')[:2])) >= tuple(map(int, release.split('.')))
 
 
-def emit(home, form, version='2.58.0', pools=None, workloads=None, code=0):
+def emit(home, form, version='2.60.0', pools=None, workloads=None, code=0):
     """The module's names, and what stderr says."""
     def lines(items):
         return '\n'.join(f'  {name}: {text}' for name, text in items.items())
@@ -74,7 +74,7 @@ def scaling_config_of(version):
     known = {'num_workers', 'use_gpu', 'resources_per_worker', 'placement_strategy'}
     known |= {'trainer_resources'} if not at_least(version, '2.51') else set()
     known |= {'accelerator_type'} if at_least(version, '2.10') else set()
-    known |= {'label_selector'} if at_least(version, '2.54') else set()
+    known |= {'label_selector'} if at_least(version, '2.53') else set()
 
     class ScalingConfig:
         def __init__(self, **given):
@@ -113,14 +113,14 @@ def test_scaling_configs_are_of_that_ray(home, monkeypatch, version):
     assert given['one'] | {'num_workers': 4, 'placement_strategy': 'STRICT_SPREAD'} == given['one']
     assert given['shared']['resources_per_worker'].items() >= {'CPU': 1, 'GPU': 0.25}.items()
     assert given['cpus']['use_gpu'] is False and given['cpus']['resources_per_worker'] == {'CPU': 2}
-    if at_least(version, '2.54'):
+    if at_least(version, '2.53'):
         assert given['one']['label_selector'] == {'ray.io/node-group': 'small'}
         assert given['labelled']['label_selector']['tier'] == 'cheap'
         assert 'cannot select nodes' not in err
     elif at_least(version, '2.10'):
         assert given['one']['accelerator_type'] == 'T4' and given['train']['accelerator_type'] == 'A100'
     # two pools have T4: without labels, the GPU's name does not choose one
-    if not at_least(version, '2.54'):
+    if not at_least(version, '2.53'):
         assert 'workload one may run on other pools' in ' '.join(err.split())
         assert 'workload train may run on other pools' not in ' '.join(err.split())
 
@@ -132,7 +132,7 @@ def check_deployment(version, given):
     known = {'num_replicas', 'autoscaling_config', 'ray_actor_options', 'placement_group_bundles',
              'placement_group_strategy'}
     actor = {'num_cpus', 'num_gpus', 'memory', 'resources'}
-    if at_least(version, '2.55'):
+    if at_least(version, '2.54'):
         known |= {'placement_group_bundle_label_selector'}
         actor |= {'label_selector'}
     assert set(given) <= known and set(given['ray_actor_options']) <= actor
@@ -169,7 +169,7 @@ def test_deployments_are_of_that_ray(home, version):
     assert 'num_gpus' not in given['cpus']['ray_actor_options']
     assert given['online']['autoscaling_config'] == {'min_replicas': 2, 'max_replicas': 4}
     options = given['labelled']['ray_actor_options']
-    if at_least(version, '2.55'):
+    if at_least(version, '2.54'):
         assert options['label_selector']['tier'] == 'cheap' and 'cannot select nodes' not in err
         assert len(given['train']['placement_group_bundle_label_selector']) == 4
     else:
@@ -193,6 +193,16 @@ def test_options_of_tasks_are_of_that_ray(home, version):
     assert len(group['bundles']) == 4
 
 
+def test_each_way_of_a_workload_can_be_had(home):
+    """Of three halves of a GPU two must be on one node, so they are a group."""
+    pools = {'p': '{instance_type: g4dn.xlarge, nodes: 4}'}
+    module, _ = emit(home, 'python', pools=pools, workloads={'whole': '{gpus: 1, replicas: 2}', 'half': '{gpus: 0.5, cpus: 0.5, replicas: 3}'})
+    ways = module['submissions']('half')
+    assert sorted((count, len(how.get('bundles', []))) for count, how in ways) == [(1, 0), (1, 2)], ways
+    assert (1, module['placement_group']('half', 'p')) in ways and (1, module['options']('half', 'p')) in ways
+    assert module['submissions']('whole') == [(2, module['options']('whole'))]
+
+
 # --- groups ---------------------------------------------------------------------------------
 
 GROUPS = {
@@ -205,17 +215,17 @@ TWO = {'big': POOLS['big'], 'small': POOLS['small'], 'lone': '{accelerators: T4,
 def test_a_gang_of_single_tasks_is_one_replica(home, monkeypatch):
     module, _ = emit(home, 'serve', pools=TWO, workloads=GROUPS)
     packed = module['deployment']('packed')
-    check_deployment('2.58.0', packed)
+    check_deployment('2.60.0', packed)
     assert packed['num_replicas'] == 1 and packed['placement_group_bundles'] == [{'CPU': 1, 'GPU': 1}] * 3
     module, _ = emit(home, 'train', pools=TWO, workloads=GROUPS)
     assert module['WORKLOADS']['packed'][0]['replicas'] == 1
-    assert scaling(monkeypatch, module, '2.58.0', 'packed')['num_workers'] == 3
+    assert scaling(monkeypatch, module, '2.60.0', 'packed')['num_workers'] == 3
 
 
 def test_unequal_bundles_are_of_serve_but_not_of_train(home):
     module, _ = emit(home, 'serve', pools=TWO, workloads=GROUPS)
     for name in GROUPS:
-        check_deployment('2.58.0', module['deployment'](name))
+        check_deployment('2.60.0', module['deployment'](name))
     assert module['deployment']('uneven')['placement_group_bundles'] == [{'CPU': 8, 'GPU': 4}, {'CPU': 4}, {'CPU': 4}]
     mixed = module['deployment']('mixed')
     shares = dict(zip((s['ray.io/node-group'] for s in mixed['placement_group_bundle_label_selector']),
@@ -261,7 +271,7 @@ def can_place(bundles, strategy, nodes):
     machines, rng = [ray_rules.Machine(node) for node in nodes], random.Random(1)
     if strategy is None:
         return ray_rules.place_task(machines, bundles[0], rng)
-    return ray_rules.place_group(machines, bundles, strategy, rng)
+    return ray_rules.place_group(machines, bundles, strategy, rng, True)
 
 
 @pytest.mark.parametrize('seed', range(400 if os.environ.get('RAYGPU_LONG') else 12))
@@ -286,7 +296,7 @@ def test_what_fits_alone_can_be_placed_as_emitted(home, seed):
             checked += 1
         for entry in serve['WORKLOADS'][said['workload']]:
             given = entry['arguments']
-            check_deployment('2.58.0', given)
+            check_deployment('2.60.0', given)
             bundles = given.get('placement_group_bundles')
             if bundles is None:
                 options = given['ray_actor_options']

@@ -1,4 +1,4 @@
-"""Ray Serve deployments of the workloads of cluster sharing, for Ray 2.52.0.
+"""Ray Serve deployments of the workloads of cluster sharing, for Ray 2.56.1.
 
 Written by `raygpu fit --emit serve`. Usage:
 
@@ -16,13 +16,10 @@ WORKLOADS = {
             "replicas": 1,
             "arguments": {
                 "num_replicas": 1,
-                "ray_actor_options": {
-                    "num_cpus": 1,
-                    "num_gpus": 8,
-                    "resources": {"accelerator_type:A100": 0.001},
-                },
-                "placement_group_bundles": [{"CPU": 1, "GPU": 8, "accelerator_type:A100": 0.001}] * 2,
+                "ray_actor_options": {"num_cpus": 1, "num_gpus": 8},
+                "placement_group_bundles": [{"CPU": 1, "GPU": 8}] * 2,
                 "placement_group_strategy": "STRICT_SPREAD",
+                "placement_group_bundle_label_selector": [{"ray.io/node-group": "train"}] * 2,
             },
         },
     ],
@@ -35,7 +32,7 @@ WORKLOADS = {
                 "ray_actor_options": {
                     "num_cpus": 1,
                     "num_gpus": 4,
-                    "resources": {"accelerator_type:V100": 0.001},
+                    "label_selector": {"ray.io/node-group": "legacy", "stage": "old"},
                 },
             },
         },
@@ -49,7 +46,7 @@ WORKLOADS = {
                 "ray_actor_options": {
                     "num_cpus": 1,
                     "num_gpus": 0.25,
-                    "resources": {"accelerator_type:T4": 0.001},
+                    "label_selector": {"ray.io/node-group": "serve"},
                 },
             },
         },
@@ -63,7 +60,7 @@ WORKLOADS = {
                 "ray_actor_options": {
                     "num_cpus": 1,
                     "num_gpus": 1,
-                    "resources": {"accelerator_type:A100": 0.001},
+                    "label_selector": {"ray.io/node-group": "small"},
                 },
             },
         },
@@ -71,14 +68,14 @@ WORKLOADS = {
 }
 
 
-def _entry(workload, pool):
-    for entry in WORKLOADS[workload]:
-        if pool is None or pool in entry["pools"]:
-            return entry
-    where = "runs on no pool" if pool is None else f"does not run on pool {pool}"
-    raise LookupError(f"workload {workload} {where}")
+def _entries(workload, pool):
+    found = [entry for entry in WORKLOADS[workload] if pool is None or pool in entry["pools"]]
+    if not found:
+        where = "runs on no pool" if pool is None else f"does not run on pool {pool}"
+        raise LookupError(f"workload {workload} {where}")
+    return found
 
 
 def deployment(workload, pool=None):
     """For @serve.deployment(**...) or .options(**...) of a deployment."""
-    return copy.deepcopy(_entry(workload, pool)["arguments"])
+    return copy.deepcopy(_entries(workload, pool)[0]["arguments"])

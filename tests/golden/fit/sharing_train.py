@@ -1,4 +1,4 @@
-"""Ray Train configurations of the workloads of cluster sharing, for Ray 2.52.0.
+"""Ray Train configurations of the workloads of cluster sharing, for Ray 2.56.1.
 
 Written by `raygpu fit --emit train`. Usage:
 
@@ -18,7 +18,7 @@ WORKLOADS = {
                 "use_gpu": True,
                 "resources_per_worker": {"CPU": 0.125, "GPU": 1},
                 "placement_strategy": "PACK",
-                "accelerator_type": "A100",
+                "label_selector": {"ray.io/node-group": "train"},
             },
         },
     ],
@@ -31,7 +31,7 @@ WORKLOADS = {
                 "use_gpu": True,
                 "resources_per_worker": {"CPU": 0.25, "GPU": 1},
                 "placement_strategy": "STRICT_PACK",
-                "accelerator_type": "V100",
+                "label_selector": {"ray.io/node-group": "legacy", "stage": "old"},
             },
         },
     ],
@@ -44,7 +44,7 @@ WORKLOADS = {
                 "use_gpu": True,
                 "resources_per_worker": {"CPU": 1, "GPU": 0.25},
                 "placement_strategy": "PACK",
-                "accelerator_type": "T4",
+                "label_selector": {"ray.io/node-group": "serve"},
             },
         },
     ],
@@ -57,23 +57,23 @@ WORKLOADS = {
                 "use_gpu": True,
                 "resources_per_worker": {"CPU": 1, "GPU": 1},
                 "placement_strategy": "PACK",
-                "accelerator_type": "A100",
+                "label_selector": {"ray.io/node-group": "small"},
             },
         },
     ],
 }
 
 
-def _entry(workload, pool):
-    for entry in WORKLOADS[workload]:
-        if pool is None or pool in entry["pools"]:
-            return entry
-    where = "runs on no pool" if pool is None else f"does not run on pool {pool}"
-    raise LookupError(f"workload {workload} {where}")
+def _entries(workload, pool):
+    found = [entry for entry in WORKLOADS[workload] if pool is None or pool in entry["pools"]]
+    if not found:
+        where = "runs on no pool" if pool is None else f"does not run on pool {pool}"
+        raise LookupError(f"workload {workload} {where}")
+    return found
 
 
 def scaling_config(workload, pool=None):
     """For a trainer: the workers of one run."""
-    arguments = _entry(workload, pool)["arguments"]
+    arguments = _entries(workload, pool)[0]["arguments"]
     from ray.train import ScalingConfig
     return ScalingConfig(**arguments)
