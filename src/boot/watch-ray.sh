@@ -28,7 +28,7 @@ end_ray() {
 	why="$1; starting Ray again"
 	say "$why"
 	printf '%s' "$why" >"$ended"
-	docker stop -t 30 ray >/dev/null 2>&1 || true
+	docker stop -t 45 ray >/dev/null 2>&1 || true
 }
 
 # As patient as KubeRay's liveness probe (120 times, every 5 s), because a busy node answers late. A closed port
@@ -69,14 +69,26 @@ print(ray.get_runtime_context().get_node_id())' 2>/dev/null) || id=
 	printf %s "${id##*$'\n'}" >"$ray_node"
 }
 
+# A drain moves no actor: each works until its raylet has said goodbye, which a head would miss for long when the machine is
+# cut off. So Ray ends at the deadline, the raylet first, and its actors start again elsewhere while the node is still there.
+leave_ray() {
+	local left=$(($1 - $(date +%s)))
+	[ "$left" -le 0 ] || sleep "$left"
+	printf '%s' "$why" >"$ended"
+	say "$why; ending Ray"
+	timeout 10 docker exec ray ray stop --grace-period 6 2>&1 | defuse >&2 || true
+	docker stop -t 2 ray >/dev/null 2>&1 || true
+}
+
 # Ray's documentation recommends `ray drain-node` for self-managed clusters: no new work, and running work is
 # notified. The deadline is before the node's own end.
 drain_ray() {
-	local seconds id head=127.0.0.1 why="the cloud takes this node back at $notice"
+	local seconds id now head=127.0.0.1 why="the cloud takes this node back at $notice"
 	printf '%s' "$why" >"$taken_back"
 	report reclaimed at="$notice"
 	say "$why; draining it"
-	seconds=$(($(date -d "$notice" +%s 2>/dev/null || echo 0) - $(date +%s) - 15))
+	now=$(date +%s)
+	seconds=$(($(date -d "$notice" +%s 2>/dev/null || echo 0) - now - 15))
 	[ "$seconds" -gt 10 ] || seconds=10
 	[ "$role" = head ] || head=$(cat /etc/raygpu/head)
 	[ -z "$asking" ] || wait "$asking" || true
@@ -90,6 +102,7 @@ drain_ray() {
 	else
 		say "this node could not be drained"
 	fi
+	leave_ray $((now + seconds))
 }
 
 # report_lines LINES: the first word of each is its state.
