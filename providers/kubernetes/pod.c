@@ -331,12 +331,12 @@ static json_t *annotations_of(const KubeLowering *lowering, const json_t *node)
 	return notes;
 }
 
-/* Ray's custom resources as `ray start` in a shell takes them, and as Ray's autoscaler reads them:
+/* JSON as `ray start` in a shell takes it, and as Ray's autoscaler reads custom resources:
  * "{\"mig-1g.5gb\": 7}" with these quotes and backslashes. */
-static json_t *custom_resources(const json_t *resources)
+static json_t *quoted_json(const json_t *value)
 {
 	g_autoptr(GString) text = g_string_new("\"");
-	char *plain = json_dumps(resources, JSON_SORT_KEYS | JSON_COMPACT);
+	char *plain = json_dumps(value, JSON_SORT_KEYS | JSON_COMPACT);
 	for (const char *c = plain; *c; c++) {
 		if (strchr("\"\\$`", *c))
 			g_string_append_c(text, '\\');
@@ -355,7 +355,12 @@ static json_t *start_params(const json_t *node)
 	if (boot_of(node, "cpus"))
 		json_object_set_new(params, "num-cpus", kube_lower_quantity(boot_of(node, "cpus")));
 	if (json_object_size(resources))
-		json_object_set_new(params, "resources", custom_resources(resources));
+		json_object_set_new(params, "resources", quoted_json(resources));
+	mod_foreach_member (name, value, boot_of(node, "start")) {
+		g_autofree char *flag = g_strdelimit(g_strdup(name), "_", '-');
+		json_object_set_new(params, flag,
+			json_is_object(value) ? quoted_json(value) : kube_lower_quantity(value));
+	}
 	return params;
 }
 

@@ -113,13 +113,21 @@ static void add_prepare(const RgBootNode *node, GString *text)
 	add_mounts(text, json_object_get(prepare, "mounts"));
 }
 
+/* Ray puts its object store into /dev/shm: up to 30 % of the memory, or what the spec says, for
+ * which it needs at least as much room (_private/services.py, determine_plasma_store_config). */
+static int64_t shm_mib_of(const RgBootNode *node)
+{
+	double memory = json_number_value(rg_json_at(node->node, "/offer/memory_gib"));
+	int64_t said =
+		rg_json_int(json_object_get(node->node, "ray_start"), "object_store_memory", 0);
+	return (int64_t)ceil(MAX(memory * 1024 * 0.3, (double)(said >> 20) * 1.05));
+}
+
 char *rg_boot_node_conf(const RgBootNode *node, const json_t *ray)
 {
 	const json_t *said = json_object_get(node->fitted, "ray");
 	json_auto_t *args = rg_boot_ray_args(node, ray);
-	const json_t *memory = rg_json_at(node->node, "/offer/memory_gib");
-	/* Ray puts up to 30 % of the memory into /dev/shm */
-	int64_t shm_mib = (int64_t)ceil(json_number_value(memory) * 1024 * 0.3);
+	int64_t shm_mib = shm_mib_of(node);
 	GString *text = g_string_new(NULL);
 	add_assignment(text, "role", rg_boot_is_head(node) ? "head" : "worker");
 	add_assignment(text, "image", rg_boot_image_of(node));

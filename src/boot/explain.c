@@ -102,6 +102,19 @@ static bool is_commands(const char *field)
 	       g_str_equal(field, "setup_commands");
 }
 
+/* Options of `ray start` that are fields of the spec. */
+static void put_option(json_t *fields, const char *word)
+{
+	static const char *const named[][2] = {{"--num-cpus=", "num_cpus"},
+		{"--memory=", "ray_start.memory"},
+		{"--object-store-memory=", "ray_start.object_store_memory"},
+		{"--system-config=", "ray_start.system_config"}};
+	for (size_t i = 0; i < G_N_ELEMENTS(named); i++) {
+		if (g_str_has_prefix(word, named[i][0]))
+			put(fields, named[i][1], "", json_string(word + strlen(named[i][0])));
+	}
+}
+
 static void put_joined(json_t *fields, const char *field, const char *separator, const char *word)
 {
 	const char *before = rg_json_str(fields, field, "");
@@ -123,6 +136,8 @@ static void put_word(json_t *fields, const char *list, const char *word)
 		put_labels(fields, word + strlen("--labels="));
 	else if (g_str_equal(list, "ray_args") && g_str_has_prefix(word, "--resources="))
 		put_resources(fields, word + strlen("--resources="));
+	else if (g_str_equal(list, "ray_args"))
+		put_option(fields, word);
 	for (size_t i = 0; *list == '\0' && i < G_N_ELEMENTS(named); i++) {
 		if (g_str_has_prefix(word, named[i][0]))
 			put(fields, named[i][1], "", json_string(word + strlen(named[i][0])));

@@ -20,8 +20,8 @@ typedef struct {
 #define RG_BOOT_CONF_FILE "/etc/raygpu/node.conf"
 #define RG_BOOT_GCS_PORT "6379"
 
-/* {"env", "labels", "resources", "gpus", "cpus"} of the Ray node; NULL and boot.bad-value if
- * something cannot be represented. A new reference, like all JSON here. */
+/* {"env", "labels", "resources", "gpus", "cpus", "start"} of the Ray node; NULL and boot.bad-value
+ * if something cannot be represented. A new reference, like all JSON here. */
 json_t *rg_boot_ray_node(const RgBootNode *node);
 /* Arguments of `ray start`, without the head's address. */
 json_t *rg_boot_ray_args(const RgBootNode *node, const json_t *ray);

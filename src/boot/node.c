@@ -172,10 +172,11 @@ json_t *rg_boot_ray_node(const RgBootNode *node)
 	json_t *labels = labels_of(node);
 	if (!labels)
 		return NULL;
-	return json_pack("{s:o, s:o, s:O, s:I, s:O*}", "env", env_of(node), "labels", labels,
+	return json_pack("{s:o, s:o, s:O, s:I, s:O*, s:O*}", "env", env_of(node), "labels", labels,
 		"resources", json_object_get(node->node, "resources"), "gpus",
 		(json_int_t)rg_boot_ray_gpus_of(node), "cpus",
-		json_object_get(node->node, "num_cpus"));
+		json_object_get(node->node, "num_cpus"), "start",
+		json_object_get(node->node, "ray_start"));
 }
 
 static void add_option(json_t *args, const char *option, const char *value)
@@ -191,6 +192,17 @@ static char *labels_text(const json_t *labels)
 		g_string_append_printf(
 			text, "%s%s=%s", text->len ? "," : "", key, json_string_value(value));
 	return g_string_free(text, FALSE);
+}
+
+/* "object_store_memory": 1073741824 -> "--object-store-memory=1073741824". */
+static void add_start_options(json_t *args, const json_t *start)
+{
+	rg_json_foreach_member (name, value, start) {
+		g_autofree char *flag = g_strdelimit(g_strconcat("--", name, "=", NULL), "_", '-');
+		g_autofree char *text =
+			json_dumps(value, JSON_SORT_KEYS | JSON_COMPACT | JSON_ENCODE_ANY);
+		add_option(args, flag, text);
+	}
 }
 
 json_t *rg_boot_ray_args(const RgBootNode *node, const json_t *ray)
@@ -210,6 +222,7 @@ json_t *rg_boot_ray_args(const RgBootNode *node, const json_t *ray)
 			g_strdup_printf("%" G_GINT64_FORMAT, rg_json_int(ray, "cpus", 0));
 		add_option(args, "--num-cpus=", cpus);
 	}
+	add_start_options(args, json_object_get(ray, "start"));
 	add_option(args, "--resources=", resources);
 	if (json_object_size(labels))
 		add_option(args, "--labels=", pairs);

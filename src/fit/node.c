@@ -198,6 +198,8 @@ json_t *rg_fit_node(const RgCluster *cluster, const json_t *facts, const RgFitGr
 		shape->config);
 	if (pool->num_cpus >= 0)
 		json_object_set_new(document, "num_cpus", json_integer(pool->num_cpus));
+	if (pool->ray_start)
+		json_object_set(document, "ray_start", pool->ray_start);
 	if (pool->gang)
 		json_object_set_new(document, "gang", json_true());
 	if (pool->max_unavailable > 1 || pool->max_surge)

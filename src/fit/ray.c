@@ -61,14 +61,19 @@ double rg_fit_gpu_memory_gib(const RgShape *shape)
  * start-ray makes /dev/shm 30 % of the node's memory (src/boot/conf.c). Available is what the
  * kernel shows, less what the container itself uses. The last two are estimates: on Linux, 64 bytes
  * a page of 4 KiB (1.6 %), firmware and the kernel take about 2.5 %; Ray's own processes 0.75 GiB,
- * with the head's 1 GiB more. */
+ * with the head's 1 GiB more. The spec may say both. */
 int64_t rg_fit_ray_memory_mib(const RgShape *shape)
 {
 	const double mib = 1024 * 1024;
+	const json_t *said = shape->pool->ray_start;
+	if (json_object_get(said, "memory"))
+		return rg_json_int(said, "memory", 0) >> 20;
 	double nominal = shape->type->memory_gib * 1024;
 	double available = nominal * 0.975 - (shape->pool->is_head ? 1792 : 768);
 	double shm = MAX(10e9 / mib, ceil(nominal * 0.3) * 0.95);
 	double store = MIN(MIN(available * 0.3, 200e9 / mib), shm);
+	if (json_object_get(said, "object_store_memory"))
+		store = (double)(rg_json_int(said, "object_store_memory", 0) >> 20);
 	return MAX((int64_t)(available - store), 0);
 }
 

@@ -132,6 +132,23 @@ static unsigned seconds_of(const json_t *value)
 	return (unsigned)number * (*unit == 'h' ? 3600 : *unit == 'm' ? 60 : 1);
 }
 
+/* NULL: none. Sizes are whole GiB. */
+static json_t *build_ray_start(const json_t *said)
+{
+	static const char *const sizes[] = {"memory", "object_store_memory"};
+	if (!said)
+		return NULL;
+	json_t *start = json_object(), *config = json_object_get(said, "system_config");
+	for (size_t i = 0; i < G_N_ELEMENTS(sizes); i++) {
+		const json_t *size = json_object_get(said, sizes[i]);
+		if (size)
+			json_object_set_new(start, sizes[i], json_integer(rg_disk_gib(size) << 30));
+	}
+	if (config)
+		json_object_set_new(start, "system_config", rg_json_with_integers(config));
+	return start;
+}
+
 static RgPool *build_pool(
 	const RgDocument *document, const char *name, const char *pointer, const json_t *value)
 {
@@ -186,6 +203,7 @@ static RgPool *build_pool(
 	pool->resources = ref_object(value, "resources");
 	const json_t *cpus = json_object_get(value, "num_cpus");
 	pool->num_cpus = cpus ? (int)json_number_value(cpus) : -1;
+	pool->ray_start = build_ray_start(json_object_get(value, "ray_start"));
 	pool->env = ref_object(value, "env");
 	pool->config = rg_json_with_integers(json_object_get(value, "provider"));
 	pool->prepare = build_prepare(value, document->value);
@@ -306,6 +324,7 @@ static void free_pool(gpointer data)
 	g_strfreev(pool->share.mig);
 	json_decref(pool->labels);
 	json_decref(pool->resources);
+	json_decref(pool->ray_start);
 	json_decref(pool->env);
 	json_decref(pool->config);
 	json_decref(pool->prepare);

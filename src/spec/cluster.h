@@ -85,15 +85,18 @@ typedef struct {
 			 */
 	json_t *resources; /* object of numbers: Ray custom resources */
 	int num_cpus;	   /* that Ray counts on each node; -1: those of the machine */
-	json_t *env;	   /* object of strings: environment of the Ray container */
-	json_t *config;	   /* object: settings of the provider module for these nodes; NULL: none */
+	/* {"memory", "object_store_memory": bytes, "system_config": object}, each optional:
+	 * settings of `ray start`; NULL: none */
+	json_t *ray_start;
+	json_t *env;	/* object of strings: environment of the Ray container */
+	json_t *config; /* object: settings of the provider module for these nodes; NULL: none */
 	/* {"initialization_commands", "setup_commands", "mounts"}, the pool's or the cluster's,
 	 * lists as in the spec, no empty ones; NULL: none */
 	json_t *prepare;
 } RgPool;
 
 typedef struct {
-	char *version;	 /* "2.52.0" */
+	char *version;	 /* "2.56.1" */
 	char *python;	 /* "3.11"; NULL if not stated */
 	char *image;	 /* container image, pinned tag, as nodes pull it */
 	bool is_default; /* the spec states no image */

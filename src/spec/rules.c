@@ -37,12 +37,16 @@ static const char *judge_node_label(const char *name, const char **hint)
 
 static const char *judge_resource(const char *name, const char **hint)
 {
-	static const char *const builtin[] = {"GPU", "memory", "object_store_memory", NULL};
+	static const char *const sizes[] = {"memory", "object_store_memory", NULL};
 	if (g_str_equal(name, "CPU")) {
 		*hint = "use num_cpus, such as `num_cpus: 0` for a head without tasks";
 		return "Ray counts it itself";
 	}
-	if (g_strv_contains(builtin, name)) {
+	if (g_strv_contains(sizes, name)) {
+		*hint = "use ray_start, such as `ray_start: {object_store_memory: 16GB}`";
+		return "Ray counts it itself";
+	}
+	if (g_str_equal(name, "GPU")) {
 		*hint = "it follows from the instance type; remove it";
 		return "Ray counts it itself";
 	}

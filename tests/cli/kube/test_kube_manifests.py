@@ -2,6 +2,7 @@
 and as recorded in tests/golden/kubernetes, and what is refused. RAYGPU_UPDATE_GOLDEN=1 rewrites the files; review the difference."""
 import json
 import os
+import shlex
 
 import manifests
 import pytest
@@ -15,7 +16,7 @@ PLAIN = '''cluster: research
 labels: {team: ml}
 provider:
   name: kubernetes
-ray: {version: 2.52.0, python: "3.11"}
+ray: {version: 2.56.1, python: "3.11"}
 head: {instance_type: cpu}
 pools:
   train: {accelerators: "A100-40GB:8", nodes: 2}
@@ -187,6 +188,14 @@ def test_gpu_hours_need_no_prices(home):
     home.write('cluster.yaml', PLAIN + 'budget: {daily_gpu_hours: 479}\n')
     refused = home.run('fit', 'cluster.yaml', code=9)
     assert '[budget.exceeded]' in refused.err and '480' in refused.err, refused
+
+
+def test_settings_of_ray_start_are_parameters(home):
+    documents = exported(home, PLAIN.replace('head: {instance_type: cpu', 'head: {ray_start: {system_config: {health_check_period_ms: 5000}}, instance_type: cpu')
+                         .replace('"A100-40GB:8", nodes: 2}', '"A100-40GB:8", nodes: 2, ray_start: {memory: 4, object_store_memory: 2GB}}'))
+    head, train = cluster_of(documents)['headGroupSpec']['rayStartParams'], groups_of(documents)['train']['rayStartParams']
+    assert shlex.split(head['system-config']) == ['{"health_check_period_ms":5000}']
+    assert (train['memory'], train['object-store-memory']) == ('4294967296', '2147483648')
 
 
 def test_a_head_and_pods_without_gpus_see_none(home):

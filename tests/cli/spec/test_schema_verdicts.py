@@ -187,7 +187,7 @@ def schema_rows(validator, properties, at=''):
             sub = validator.schema['$defs'][sub['$ref'].rsplit('/', 1)[1]]
         found[at + name] = not ('x-raygpu-later' in sub and sub.get('not') == {})
         if sub.get('properties') and at + name not in ('head', 'pools'):
-            is_mapping = at + name in ('disk', 'network', 'workers')
+            is_mapping = at + name in ('disk', 'network', 'ray_start', 'workers')
             found.update(schema_rows(validator, sub['properties'], f'{at}{name}.'))
             if is_mapping:
                 del found[name]
@@ -216,7 +216,7 @@ def test_the_man_page_lists_every_field_of_the_schema(validator):
 
 # the base spec for each example of the page, for keys that it does not have itself
 AROUND = {'cluster': 'c', 'labels': {'team': 'ml'}, 'provider': {'name': 'aws', 'region': 'us-east-1'},
-          'ray': {'version': '2.52.0', 'python': '3.11'}, 'head': {'instance_type': 'm5.2xlarge'},
+          'ray': {'version': '2.56.1', 'python': '3.11'}, 'head': {'instance_type': 'm5.2xlarge'},
           'pools': {'train': {'accelerators': 'A100:8', 'nodes': 2}, 'serve': {'accelerators': 'T4:1', 'nodes': 3}}}
 
 
