@@ -110,6 +110,8 @@
 	X("compat.moving-tag", 4)                                                                  \
 	X("compat.cpu-image", 4)                                                                   \
 	X("compat.ray-feature", 4)                                                                 \
+	X("compat.open-agent", 4)                                                                  \
+	X("compat.ray-memory", 4)                                                                  \
 	X("compat.host-arch", 4)                                                                   \
 	X("compat.gpu-dropped", 4)                                                                 \
 	X("compat.gpu-too-new", 4)                                                                 \

@@ -17,7 +17,7 @@ typedef struct {
 /* Images of minor releases from..to in one of Ray's repositories. */
 typedef struct {
 	const char *repository, *from, *to; /* "ray-llm", "2.49", "2.53" */
-	GStrv pythons;			    /* "3.11" */
+	GStrv pythons;			    /* "3.11", or "3.14?": not known whether */
 	GStrv cuda_tags;		    /* platforms: "cu121" */
 	const char *gpu_alias;		    /* what the platform "gpu" stands for: "cu121" */
 	const char *bare;		    /* the platform of a tag without one: "cpu" or "gpu" */

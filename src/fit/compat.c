@@ -3,6 +3,9 @@
 #include <string.h>
 #include "base/version.h"
 
+/* Of Ray's dashboard agent, on every node (src/boot/README.md). */
+#define RG_AGENT_PORT "52365"
+
 static void check_node_labels(const RgCompatCheck *check)
 {
 	const RgCluster *cluster = check->cluster;
@@ -19,6 +22,21 @@ static void check_node_labels(const RgCompatCheck *check)
 		rg_diag_hint(diag, "pool %s gets none; use Ray %s or later, or custom `resources`",
 			pool->name, from);
 	}
+}
+
+/* Before it had a token check of its own, the agent on each node ran the jobs of anyone. */
+static void check_agent(const RgCompatCheck *check)
+{
+	const RgRay *ray = &check->cluster->ray;
+	if (!ray->auth_token || rg_compat_has_option(check->compat, "agent", "token", ray->version))
+		return;
+	const char *from = rg_compat_option_from(check->compat, "agent", "token");
+	RgDiag *diag = rg_diags_warning(check->diags, "compat.open-agent",
+		"Ray %s runs jobs without the token for anyone who reaches port " RG_AGENT_PORT
+		" of a node",
+		ray->version);
+	rg_diag_at(diag, rg_cluster_source(check->cluster, "/ray/version"));
+	rg_diag_hint(diag, "use Ray %s.0 or later, which requires the token there too", from);
 }
 
 /* ---- image, GPU and driver of a pool */
@@ -233,6 +251,21 @@ static void check_slices(const RgCompatCheck *check, const RgShape *shape)
 	rg_diag_hint(diag, "use one pool for each profile; workloads choose a pool by its labels");
 }
 
+/* Ray ends where its object store is larger than the memory, and kills tasks where both are. */
+static void check_memory(const RgCompatCheck *check, const RgShape *shape)
+{
+	const json_t *said = shape->pool->ray_start;
+	int64_t both = rg_json_int(said, "memory", 0) + rg_json_int(said, "object_store_memory", 0);
+	double gib = shape->type->memory_gib;
+	if (gib <= 0 || (double)(both >> 30) <= gib)
+		return;
+	RgDiag *diag = pool_error(check, shape, "compat.ray-memory",
+		g_strdup_printf("ray_start gives Ray %" G_GINT64_FORMAT
+				" GiB of memory; %s has %g GiB",
+			both >> 30, shape->type->name, gib));
+	rg_diag_hint(diag, "lower memory or object_store_memory, or remove one: Ray chooses it");
+}
+
 static void check_shape(const RgCompatCheck *check, const RgShape *shape)
 {
 	g_auto(RgCompatImage) newer = {0};
@@ -242,6 +275,7 @@ static void check_shape(const RgCompatCheck *check, const RgShape *shape)
 			&newer, check->compat, shape->ray_image, check->cluster->ray.version);
 		image = &newer;
 	}
+	check_memory(check, shape);
 	check_host(check, shape, image);
 	check_slices(check, shape);
 	if (!shape->type->gpu || shape->type->gpu->compute_capability == 0)
@@ -273,6 +307,7 @@ static void check_all(const RgCompatCheck *check, const RgShapes *shapes)
 	if (has_gpus(shapes))
 		rg_compat_check_cpu_image(check);
 	check_node_labels(check);
+	check_agent(check);
 	for (guint i = 0; i < shapes->shapes->len; i++)
 		check_shape(check, shapes->shapes->pdata[i]);
 	rg_compat_check_rdma(check, shapes);

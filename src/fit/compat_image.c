@@ -68,27 +68,53 @@ static void check_version(const RgCompatCheck *check)
 		rg_diag_at(diag, ray_source(check, "version"));
 }
 
+/* "3.10, 3.11": those that exist for certain. g_free. */
+static char *certain(char **pythons)
+{
+	GString *text = g_string_new(NULL);
+	for (size_t i = 0; pythons[i]; i++) {
+		if (!strchr(pythons[i], '?'))
+			g_string_append_printf(text, "%s%s", text->len ? ", " : "", pythons[i]);
+	}
+	return g_string_free(text, FALSE);
+}
+
+static void report_python(const RgCompatCheck *check, const char *python, char **known)
+{
+	const RgRay *ray = &check->cluster->ray;
+	const char *repository = check->image.tag.repository;
+	bool own = !is_rays_own(&check->image);
+	g_autofree char *unsure = g_strconcat(python, "?", NULL);
+	g_autofree char *list = certain(known);
+	RgDiag *diag = NULL;
+	if (own)
+		diag = rg_diags_error(check->diags, "compat.ray-python",
+			"Ray %s does not run on Python %s", ray->version, python);
+	else if (g_strv_contains((const char *const *)known, unsure))
+		diag = rg_diags_warning(check->diags, "compat.ray-python",
+			"raygpu does not know whether rayproject/%s has an image of Ray %s with "
+			"Python %s",
+			repository, ray->version, python);
+	else
+		diag = rg_diags_error(check->diags, "compat.ray-python",
+			"rayproject/%s has no image of Ray %s with Python %s", repository,
+			ray->version, python);
+	rg_diag_at(diag, ray_source(check, ray->python ? "python" : "image"));
+	rg_diag_hint(diag, "use one of %s%s", list, own ? "" : ", or your own image");
+}
+
 static void check_python(const RgCompatCheck *check)
 {
 	const RgRay *ray = &check->cluster->ray;
 	const RgCompatImage *image = &check->image;
 	const char *python = image->tag.python ? image->tag.python : ray->python;
-	bool own = !is_rays_own(image);
 	char **known = NULL;
-	if (own)
+	if (!is_rays_own(image))
 		known = check->ray ? check->ray->wheel_pythons : NULL;
 	else if (image->images)
 		known = image->images->pythons;
-	if (!python || !known || g_strv_contains((const char *const *)known, python))
-		return;
-	g_autofree char *list = g_strjoinv(", ", known);
-	RgDiag *diag = own ? rg_diags_error(check->diags, "compat.ray-python",
-				     "Ray %s does not run on Python %s", ray->version, python)
-			   : rg_diags_error(check->diags, "compat.ray-python",
-				     "rayproject/%s has no image of Ray %s with Python %s",
-				     image->tag.repository, ray->version, python);
-	rg_diag_at(diag, ray_source(check, ray->python ? "python" : "image"));
-	rg_diag_hint(diag, "use one of %s%s", list, own ? "" : ", or your own image");
+	if (python && known && !g_strv_contains((const char *const *)known, python))
+		report_python(check, python, known);
 }
 
 /* ---- whether the image exists */
@@ -202,7 +228,7 @@ void rg_compat_check_cpu_image(const RgCompatCheck *check)
 		images ? images->gpu_alias : "cu121");
 }
 
-/* "rayproject/ray:2.52.0-extra-py311-cu121": the same image with -extra. g_free. */
+/* "rayproject/ray:2.56.1-extra-py311-cu121": the same image with -extra. g_free. */
 static char *extra_image(const RgRayTag *tag)
 {
 	GString *text = g_string_new(NULL);

@@ -12,7 +12,7 @@ static void test_ray(void)
 	g_assert_true(g_strv_contains((const char *const *)ray->wheel_pythons, "3.13"));
 	g_assert_null(rg_compat_ray(compat, "2.99.0"));
 	g_assert_null(rg_compat_ray(compat, "2.6.3"));
-	g_assert_cmpstr(rg_compat_ray_date(compat), >=, "2026-10-01");
+	g_assert_cmpstr(rg_compat_ray_date(compat), >=, "2026-11-28");
 }
 
 static void test_ray_states(void)
@@ -26,9 +26,10 @@ static void test_ray_states(void)
 		{"2.52.9", RG_RAY_MISSING, "2.52.1 and 2.53.0"},
 		{"2.15.0", RG_RAY_MISSING, "2.12.0 and 2.20.0"},
 		{"2.7.3", RG_RAY_MISSING, "2.7.2 and 2.8.0"},
-		{"2.58.4", RG_RAY_UNKNOWN, NULL},
-		{"2.57.1", RG_RAY_UNKNOWN, NULL}, /* may have come since */
-		{"2.99.0", RG_RAY_UNKNOWN, "2.58.0"},
+		{"2.58.1", RG_RAY_LISTED, NULL},
+		{"2.60.4", RG_RAY_UNKNOWN, NULL},
+		{"2.59.1", RG_RAY_UNKNOWN, NULL}, /* may have come since */
+		{"2.99.0", RG_RAY_UNKNOWN, "2.60.0"},
 		{"2.6.3", RG_RAY_UNKNOWN, "2.7.0"},
 	};
 	for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
@@ -69,13 +70,13 @@ static void test_images(void)
 
 static void test_options(void)
 {
-	g_assert_true(rg_compat_has_option(compat, "train", "label_selector", "2.54.0"));
-	g_assert_false(rg_compat_has_option(compat, "train", "label_selector", "2.53.0"));
+	g_assert_true(rg_compat_has_option(compat, "train", "label_selector", "2.53.0"));
+	g_assert_false(rg_compat_has_option(compat, "train", "label_selector", "2.52.1"));
 	g_assert_true(rg_compat_has_option(compat, "train", "trainer_resources", "2.50.1"));
 	g_assert_false(rg_compat_has_option(compat, "train", "trainer_resources", "2.51.0"));
 	g_assert_true(rg_compat_has_option(compat, "serve", "num_replicas", "2.99.0"));
 	g_assert_false(rg_compat_has_option(compat, "serve", "label_selector", "2.58.0"));
-	g_assert_cmpstr(rg_compat_option_from(compat, "serve_actor", "label_selector"), ==, "2.55");
+	g_assert_cmpstr(rg_compat_option_from(compat, "serve_actor", "label_selector"), ==, "2.54");
 	g_assert_null(rg_compat_option_from(compat, "core", "label_selector"));
 }
 

@@ -29,7 +29,7 @@ static const Case cases[] = {
 		"accelerators: T4", NULL, "compat.ray-python error 3", "has no image"},
 	{"newer-than-the-table", "version: 2.99.0, image: \"rayproject/ray:2.99.0-py39-cu121\"",
 		"accelerators: T4", NULL, "compat.ray-not-listed warning 3",
-		"which is of 2026-10-01"},
+		"which is of 2026-11-28"},
 	{"never-released", "version: 2.52.9, python: \"3.11\"", "accelerators: T4", NULL,
 		"compat.no-such-ray error 3", "2.52.1 and 2.53.0"},
 	{"never-released-own-build", "version: 2.52.9, image: \"example.com/mine:1\"",
@@ -147,6 +147,14 @@ static const Case cases[] = {
 		"compat.driver-too-old warning 6", "minor version compatibility"},
 	{"driver-that-suffices", "version: 2.53.0, image: \"rayproject/ray:2.53.0-py311-cu129\"",
 		"accelerators: T4, image: ami-1, driver: \"580.65.06\"", NULL, "", NULL},
+	{"open-agent", "version: 2.53.0, python: \"3.11\", auth: token", "accelerators: T4", NULL,
+		"compat.open-agent warning 3", "use Ray 2.54.0 or later"},
+	{"closed-agent", "version: 2.54.0, python: \"3.11\", auth: token", "accelerators: T4", NULL,
+		"", NULL},
+	{"python-of-images-to-come", "version: 2.60.0, python: \"3.14\"", "accelerators: T4", NULL,
+		"compat.ray-python warning 3", "does not know whether rayproject/ray has"},
+	{"no-image-of-a-python", "version: 2.56.1, python: \"3.14\"", "accelerators: T4", NULL,
+		"compat.ray-python error 3", "use one of 3.10, 3.11, 3.12, 3.13, or"},
 	{"driver-older-than-gpu", "version: 2.52.0, image: \"example.com/mine:1\"",
 		"accelerators: \"H100:8\", image: ami-1, driver: \"470.82.01\"", NULL,
 		"compat.driver-too-old error 6", "older than the H100"},
@@ -168,9 +176,10 @@ static void test_case(gconstpointer data)
 	const Case *c = data;
 	g_autoptr(RgDiags) diags = rg_diags_new();
 	g_autofree char *text =
-		g_strdup_printf("cluster: c\nprovider: {name: aws, region: us-east-1}\nray: {%s}\n"
-				"head: {instance_type: m5.large}\npools:\n  p: {%s, nodes: 1}\n",
-			c->ray, c->pool);
+		g_strdup_printf("cluster: c\nprovider: {name: aws, region: us-east-1}\n"
+				"ray: {%s%s}\nhead: {instance_type: m5.large}\n"
+				"pools:\n  p: {%s, nodes: 1}\n",
+			c->ray, strstr(c->ray, "auth:") ? "" : ", auth: none", c->pool);
 	g_autoptr(RgCluster) cluster = rg_spec_load("s.yaml", text, strlen(text), diags);
 	g_autoptr(RgShapes) shapes =
 		cluster ? rg_fit_shapes(cluster, c->plain ? plain : catalog, NULL, diags) : NULL;

@@ -3,11 +3,12 @@
 Each row has its source: a row of the data files (ray_releases, ray_images, cuda_releases, cuda_archs, gpu_models), a
 thread of ray-project/ray, or the vendor's documentation. The verdicts were written from these, not from raygpu's output."""
 import json
+import re
 import subprocess
 
 import pytest
 
-from program import binary
+from program import ROOT, binary
 
 SPEC = '''cluster: c
 provider: {name: aws, region: us-east-1}
@@ -23,8 +24,8 @@ OWN = 'registry.example.com/team/ray:7'
 
 
 def ray(version, more='python: "3.11"'):
-    """Versions before 2.52.0 have no token authentication."""
-    old = tuple(map(int, version.split('.'))) < (2, 52, 0)
+    """Versions before 2.54.0 have no token authentication, or not everywhere."""
+    old = tuple(map(int, version.split('.'))) < (2, 54, 0)
     return f'version: {version}, ' + ('auth: none, ' if old else '') + more
 
 
@@ -64,13 +65,18 @@ PLANTED = [
     ('ray 2.52.9 of its own', own('2.52.9'), T4, 'compat.no-such-ray', False, PYPI + '; an own image may have an own build'),
     ('ray 2.99.0', ray('2.99.0'), T4, 'compat.ray-not-listed', False, 'newer than the table'),
     ('ray 3.0.0', ray('3.0.0'), T4, 'compat.ray-not-listed', False, 'newer than the table'),
-    ('ray 2.58.3', ray('2.58.3'), T4, 'compat.ray-not-listed', False, 'a patch after the table'),
+    ('ray 2.60.3', ray('2.60.3'), T4, 'compat.ray-not-listed', False, 'a patch after the table'),
     ('ray 2.9.3', own('2.9.3'), T4, 'spec.ray-too-old', True, 'ray PR 43189: ray drain-node came with 2.10'),
     ('ray 2.48 without auth', 'version: 2.48.0, python: "3.11"', T4, 'spec.ray-too-old', True,
      "Ray's documentation, Token authentication: since 2.52.0"),
+    ('a token on ray 2.52', 'version: 2.52.1, python: "3.11"', T4, 'compat.open-agent', False,
+     'tried: port 52365 of 2.52.0 runs jobs without a token; of 2.60.0 it does not'),
+    ('a token on ray 2.53', 'version: 2.53.0, python: "3.11"', T4, 'compat.open-agent', False, 'dashboard/http_server_agent.py of 2.53.0 and 2.54.0'),
     ('labels on ray 2.48', ray('2.48.0'), T4 + ', labels: {tier: gold}', 'compat.ray-feature', False,
      "Ray's documentation, Use labels to control scheduling: since 2.49.0"),
     # Python
+    ('3.14 wheel of 2.54', own('2.54.1', '3.14'), T4, 'compat.ray-python', True, PYPI),
+    ('3.14 image of 2.60', ray('2.60.0', 'python: "3.14"'), T4, 'compat.ray-python', False, 'ray PR 63237 was open in 2026-07'),
     ('3.9 since 2.52', ray('2.52.0', 'python: "3.9"'), T4, 'compat.ray-python', True, 'ray PR 58374'),
     ('3.9 in a tag', image('2.52.0-py39-cu121'), T4, 'compat.ray-python', True, 'ray PR 58374'),
     ('3.9 of an own image', own('2.58.0', '3.9'), T4, 'compat.ray-python', True, 'ray PR 58374'),
@@ -160,10 +166,11 @@ PLANTED = [
 # name, ray, pool, source
 GOOD = [
     *((f'ray {v}', ray(v), T4, PYPI) for v in (
-        '2.58.0', '2.57.0', '2.56.1', '2.56.0', '2.55.1', '2.54.1', '2.53.0', '2.52.1', '2.52.0', '2.51.2', '2.50.1',
+        '2.60.0', '2.59.0', '2.58.1', '2.57.0', '2.56.1', '2.56.0', '2.55.1', '2.54.1', '2.53.0', '2.52.1', '2.52.0', '2.51.2', '2.50.1',
         '2.49.2', '2.48.0', '2.47.1', '2.46.0', '2.44.1', '2.43.0', '2.42.1', '2.40.0', '2.36.1', '2.31.0', '2.30.0',
         '2.24.0', '2.20.0', '2.12.0', '2.10.0')),
     ('3.13', ray('2.58.0', 'python: "3.13"'), T4, 'ray PR 58581'),
+    ('3.14 wheel of 2.55', own('2.55.0', '3.14'), T4, PYPI),
     ('3.10', ray('2.55.0', 'python: "3.10"'), T4, 'ray PR 58570'),
     ('3.12 of 2.31', ray('2.31.0', 'python: "3.12"'), T4, 'ray issue 45904'),
     ('3.9 of 2.51', ray('2.51.1', 'python: "3.9"'), T4, 'ray PR 58374: until 2.51'),
@@ -236,3 +243,11 @@ def test_a_good_spec_is_silent(tmp_path, name, ray_text, pool, source):
     assert name and source
     exit_code, found, out = validate(tmp_path, ray_text, pool)
     assert (exit_code, found) == (0, {}), out
+
+
+def test_what_raygpu_proposes_is_one_ray_without_a_known_fault(tmp_path):
+    default = re.search('#define DEFAULT_RAY "(.*)"', (ROOT / 'src/convert/image.c').read_text())[1]
+    named = {version for path in [*ROOT.glob('examples/**/*.yaml'), *ROOT.glob('providers/*/starter.yaml')]
+             for version in re.findall(r'^(?:ray: \{|  )version: ([0-9.]+)', path.read_text(), re.M)}
+    assert named == {default}
+    assert validate(tmp_path, f'version: {default}, python: "3.11"', T4)[:2] == (0, {})
