@@ -1,23 +1,26 @@
 #!/usr/bin/env bash
 # Builds raygpu and runs its tests; the last line is "N passed, N failed, N skipped".
-# usage: tests/run.sh [--quick] [--long]
+# usage: tests/run.sh [--quick] [--long [PART]]
 #   --quick  what a change is likely to break, in two minutes: lint, one build, unit tests, and
 #            analysis and whole-program tests of the changed files (tests/touched.py)
-#   --long   also the runs that take many minutes (their last figures: tests/bench/README.md)
+#   --long   also the runs that take many minutes (their last figures: tests/bench/README.md). Whole, it takes hours; its parts are
+#            plain (what needs no sanitizer), asan (what needs one) and slow (seeds, valgrind, mutants, benchmarks)
 # RAYGPU_KUBE=1, or --long: builds Kubernetes' API server first if it is not built yet (tests/kube/README.md; 4 to 11 minutes). Otherwise
 # tests that need it are skipped by name; --quick uses it where an earlier run built it.
 # Build folders: $RAYGPU_TEST_DIR or /tmp/raygpu-test-$UID. The map of the tests: tests/README.md.
 # shellcheck disable=SC2317  # functions are run by `stage`
 set -u
 cd "$(dirname "$0")/.." || exit 1
-quick="" long=""
+quick="" long="" part=""
 for word in "$@"; do
   case $word in
   --quick) quick=1 ;;
   --long) long=1 ;;
-  *) echo "usage: tests/run.sh [--quick] [--long]" >&2; exit 4 ;;
+  plain | asan | slow) part=$word ;;
+  *) long="" part=unknown ;;
   esac
 done
+[ -z "$part" ] || [ -n "$long" ] || { echo "usage: tests/run.sh [--quick] [--long [plain|asan|slow]]" >&2; exit 4; }
 export RAYGPU_LONG=$long
 work=${RAYGPU_TEST_DIR:-/tmp/raygpu-test-$(id -u)}
 results=$work/results
@@ -278,6 +281,9 @@ bench() {
   return "${PIPESTATUS[0]}"
 }
 
+# in_part NAME: of what was asked for
+in_part() { [ -z "$part" ] || [ "$part" = "$1" ]; }
+
 # ignore FILE...: pytest's options
 ignore() { [ $# = 0 ] || printf -- '--ignore=%s ' "$@"; }
 
@@ -306,7 +312,7 @@ fi
 
 # ---- what must pass before a change lands: stages that wait run in parallel with stages that compute
 
-if [ -z "$quick" ]; then
+if [ -z "$quick" ] && in_part plain; then
   # two rows of stages beside those below: more at a time would only make each wait for the others
   # shellcheck disable=SC2046  # lists of words, also below
   beside hosts "real hosts and a real Ray: the start scripts under Docker Engine, and over ssh" first py hosts gcc -n 2 --dist loadfile \
@@ -323,6 +329,8 @@ if [ -z "$quick" ]; then
   # shellcheck disable=SC2046
   beside plain "whole program" py plain gcc -n "$patient" --dist loadfile $(ignore $(touched rest)) \
     tests/cli/module/test_providers_check.py tests/cli/state tests/cli/gcp tests/cli/ssh tests/cli
+fi
+if [ -z "$quick" ] && in_part asan; then
   stage "build with ASan and UBSan" build asan -Db_sanitize=address,undefined -Db_lundef=false -Doptimization=1 \
     "-Dc_args=$asan_args" || give_up
   beside analysis "cppcheck and clang-tidy" low py analysis asan tests/analysis # of a build with the unit tests
@@ -337,8 +345,8 @@ if [ -z "$quick" ]; then
     CC="ccache clang" configure tsan -Db_sanitize=thread -Db_lundef=false -Doptimization=1 -Dc_args=-g1 &&
       stage "clang and TSan: build and run what has threads" unit tsan --suite threads
   fi
-  join
 fi
+join
 
 # ---- what takes many minutes, one after the other: their figures need an idle machine
 
@@ -351,7 +359,7 @@ other_seeds() {
   return "$code"
 }
 
-if [ -n "$long" ]; then
+if [ -n "$long" ] && in_part slow; then
   stage "unit tests that choose at random: 20 other seeds" other_seeds
   stage "valgrind: unit tests, and raygpu from validate to destroy" py valgrind gcc tests/valgrind
   stage "mutants: one token changed, and a test that fails (tests/mutation/README.md)" \

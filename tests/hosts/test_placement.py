@@ -20,7 +20,8 @@ import ray_rules  # noqa: E402
 import test_ray_order  # noqa: E402
 from program import Home  # noqa: E402
 
-VERSION = '2.52.0'
+# hosts of the default run have the older one
+VERSIONS = test_ray_order.RAYS[0 if os.environ.get('RAYGPU_LONG') else 1:]
 CASES = int(os.environ.get('RAYGPU_PLACEMENTS') or (60 if os.environ.get('RAYGPU_LONG') else 4))
 DIFFERED = [75]  # seeds where Ray once did something else; the others differ from day to day
 MOST_ACTORS = 10  # of a spec: each is a process
@@ -34,25 +35,22 @@ def raylet(node):
             'labels': node.labels}
 
 
-def ray_call(entry):
-    group = entry.get('placement_group')
-    if not group:
-        return entry['options']
-    parts = [part for part in group['bundles'] for _ in range(part['count'])]
-    return {'strategy': group['strategy'], 'bundles': [part['resources'] for part in parts],
-            'bundle_label_selector': [part.get('label_selector') or {} for part in parts]}
+def module_of(home):
+    """What `fit --emit python` prints for the spec that was asked about last."""
+    module = {}
+    exec(home.run('fit', 'c.yaml', '--emit', 'python', code=None).out, module)  # pylint: disable=exec-used
+    return module
 
 
-def submissions(report, rng):
+def submissions(report, module, rng):
     """What is submitted at a time, as the report promises: all, or each workload when the one before it runs; one more of each workload of
     which not all replicas were placed."""
     order = []
     for one in report['workloads']:
-        for entry in one['ray']:
-            times = entry['groups'] if 'placement_group' in entry else entry['replicas']
-            order.append([one['workload'], times, ray_call(entry)])
-        if one['together'] < one['replicas'] and one['ray']:
-            order.append([one['workload'], 1, ray_call(one['ray'][0])])
+        made = [[one['workload'], count, how] for count, how in module['submissions'](one['workload'])]
+        order += made
+        if one['together'] < one['replicas'] and made:
+            order.append([one['workload'], 1, made[0][2]])
     if report['start'] == 'in_order':
         first = [[row for row in order if row[0] == name] for name in report['start_order']]
         last = [row for row in order if row[0] not in report['start_order']]
@@ -65,26 +63,27 @@ def actors(stages):
     return sum(times for stage in stages for _, times, what in stage if 'bundles' not in what)
 
 
-def ask(home, n):
+def ask(home, n, ray):
     """(report, case for ray_place.py) of a random spec; None: too large."""
     pools, workloads = test_ray_order.random_case(n)
-    report = test_ray_order.ask(home, pools, workloads)
-    stages = submissions(report, random.Random(n))
+    report = test_ray_order.ask(home, pools, workloads, ray=ray)
+    stages = submissions(report, module_of(home), random.Random(n))
     if actors(stages) > MOST_ACTORS or report['start'] == 'uncertain' and report['all_fit']:
         return None
     nodes = test_ray_order.nodes_of(pools)
     return report, {'nodes': [raylet(node) for node in nodes], 'stages': stages, 'patience': PATIENCE[not report['all_fit']]}
 
 
-@pytest.fixture(scope='module')
-def place():
-    """A function: a case on Ray."""
-    with subprocess.Popen([environment(VERSION) / 'bin/python', HERE / 'ray_place.py'], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+@pytest.fixture(scope='module', params=VERSIONS)
+def place(request):
+    """A function: a case on Ray; its attribute `ray` is the version."""
+    with subprocess.Popen([environment(request.param) / 'bin/python', HERE / 'ray_place.py'], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
                           text=True) as process:
         def play(case):
             process.stdin.write(json.dumps(case) + '\n')
             process.stdin.flush()
             return json.loads(process.stdout.readline())
+        play.ray = request.param
         yield play
         process.stdin.close()
 
@@ -96,7 +95,7 @@ def test_ray_places_what_fit_says(place, tmp_path):
         if len(seen) >= CASES and {'any_order', 'not all'} <= set(seen):
             break
         tried += 1
-        asked = ask(home, n)
+        asked = ask(home, n, place.ray)
         if not asked:
             continue
         report, case = asked
@@ -116,9 +115,10 @@ def test_a_wrong_promise_is_noticed(place, tmp_path):
     pools = {'p': {'instance_type': 'g5.12xlarge', 'nodes': 3}}
     workloads = {'packed': {'gpus': 1, 'cpus': 0.5, 'replicas': 6, 'gang': True},
                  'spread': {'gpus': 0.5, 'cpus': 1, 'nodes': 3, 'replicas': 3, 'gang': True}}
-    report = test_ray_order.ask(Home(tmp_path), pools, workloads, code=0)
+    home = Home(tmp_path)
+    report = test_ray_order.ask(home, pools, workloads, code=0, ray=place.ray)
     assert report['start_order'] == ['spread', 'packed']
-    stages = submissions(report, random.Random(0))
+    stages = submissions(report, module_of(home), random.Random(0))
     nodes = [raylet(node) for node in test_ray_order.nodes_of(pools)]
     assert place({'nodes': nodes, 'stages': stages, 'patience': PATIENCE[0]})['waiting'] == []
     assert place({'nodes': nodes, 'stages': stages[::-1], 'patience': PATIENCE[1]})['waiting'] == ['spread']

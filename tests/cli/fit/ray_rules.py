@@ -3,7 +3,7 @@
 Its rules are in src/ray/raylet/scheduling/policy of Ray: scorer.cc (what a node would have left, as a share of what is
 free, summed over the resources), bundle_scheduling_policy.cc (placement groups) and hybrid_scheduling_policy.cc (tasks:
 nodes whose CPUs and memory are less than half used count as unused; nodes with GPUs last for tasks without). Ray leaves
-ties to chance; here to `rng`. As up to Ray 2.53, STRICT_PACK groups are placed without a look at their label selectors
+ties to chance; here to `rng`. `heeds`: STRICT_PACK groups are placed by their label selectors too, as from Ray 2.54 on
 (ray PR 60170)."""
 from placing import ONE, selects
 
@@ -68,8 +68,8 @@ def place_task(machines, bundle, rng):
     return machine is not None
 
 
-def place_strictly_packed(machines, bundles, rng):
-    whole, bundles = {}, [(amounts, {}) for amounts, _ in bundles]
+def place_strictly_packed(machines, bundles, rng, heeds):
+    whole, bundles = {}, bundles if heeds else [(amounts, {}) for amounts, _ in bundles]
     for amounts, _ in bundles:
         for name, amount in amounts.items():
             whole[name] = whole.get(name, 0) + amount
@@ -90,10 +90,10 @@ def place_strictly_packed(machines, bundles, rng):
     return machine is not None
 
 
-def place_group(machines, bundles, strategy, rng):
+def place_group(machines, bundles, strategy, rng, heeds):
     bundles = sorted(bundles, key=size, reverse=True)
     if strategy == 'STRICT_PACK':
-        return place_strictly_packed(machines, bundles, rng)
+        return place_strictly_packed(machines, bundles, rng, heeds)
     left, used = list(machines), []
     while bundles:
         first = bundles.pop(0)
@@ -134,12 +134,12 @@ def submissions(report):
             yield workload['workload'], entry['replicas'], [(amounts_of(amounts), options.get('label_selector') or {})], None
 
 
-def waits(nodes, order, rng):
+def waits(nodes, order, rng, heeds):
     """The first workload that does not find its place; None: all run. `order`: submissions."""
     machines = [Machine(node) for node in nodes]
     for name, count, bundles, strategy in order:
         for _ in range(count):
-            good = place_group(machines, bundles, strategy, rng) if strategy else place_task(machines, bundles[0], rng)
+            good = place_group(machines, bundles, strategy, rng, heeds) if strategy else place_task(machines, bundles[0], rng)
             if not good:
                 return name
     return None

@@ -1,20 +1,19 @@
-"""Google's own library for Node, unmodified, against the simulated Compute Engine."""
+"""Google's own libraries, unmodified, against the simulated Compute Engine."""
 import json
 import os
 import subprocess
 
+import npm_packages
+import pip_packages
 from gce_server import IMAGE, PROJECT, TOKEN
-from npm_packages import install
 
-PACKAGES = ('@google-cloud/compute@6.15.0',)
+NODE = ('@google-cloud/compute@6.15.0',)
+PYTHON = ['google-cloud-compute==1.57.0']
+HERE = os.path.dirname(os.path.abspath(__file__))
 
 
-def test_googles_library_for_node(gce):
-    modules = install('gce', PACKAGES)
-    here = os.path.dirname(os.path.abspath(__file__))
-    host, port = gce.url.split('//')[1].split(':')
-    done = subprocess.run(['node', os.path.join(here, 'compute_client.js'), host, port, PROJECT, TOKEN, IMAGE], capture_output=True, text=True,
-                          timeout=300, env={**os.environ, 'NODE_PATH': modules}, check=False)
+def check(command, **env):
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300, env={**os.environ, **env}, check=False)
     assert done.returncode == 0, done.stderr
     told = json.loads(done.stdout)
     code, text = told.pop('gone')
@@ -24,3 +23,14 @@ def test_googles_library_for_node(gce):
         'rule': 900, 'rules': True, 'policies': ['together'], 'reservations': ['kept'], 'labels': {'owner': 'client'},
         'group': True, 'children': 3, 'serial': 'string', 'listed': ['three', 'two'], 'disks': ['one', 'three', 'two'],
         'states': ['TERMINATED', 'RUNNING', 'SUSPENDED', 'RUNNING'], 'protected': 400}
+
+
+def test_googles_library_for_node(gce):
+    modules = npm_packages.install('gce', NODE)
+    host, port = gce.url.split('//')[1].split(':')
+    check(['node', os.path.join(HERE, 'compute_client.js'), host, port, PROJECT, TOKEN, IMAGE], NODE_PATH=modules)
+
+
+def test_googles_library_for_python(gce):
+    python = pip_packages.install('gce-python', PYTHON, 'python3')
+    check([python, os.path.join(HERE, 'compute_client.py'), gce.url, PROJECT, TOKEN, IMAGE], NO_PROXY='*')
