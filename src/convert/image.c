@@ -8,7 +8,7 @@
  * states the versions. */
 
 #define FIRST_WITH_TOKEN "2.52.0" /* src/spec/ray_rules.c */
-#define DEFAULT_RAY "2.52.0"
+#define DEFAULT_RAY "2.56.1"
 #define DEFAULT_PYTHON "3.11"
 
 void convert_image(Convert *convert, const ConvertAt *at)
@@ -125,7 +125,7 @@ static void put_version(Convert *convert, const char *from_image, const char *im
 	if (version && rg_version_compare(version, FIRST_WITH_TOKEN) < 0)
 		put_ray(convert, "auth", "none", NULL,
 			"as in Ray: everyone who reaches the head can run code; "
-			"from " FIRST_WITH_TOKEN " on, leave this out");
+			"from 2.54.0 on, leave this out");
 }
 
 void convert_images_finish(Convert *convert)

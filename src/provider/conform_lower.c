@@ -65,7 +65,7 @@ static json_t *boot(const RgConform *c, bool is_head)
 		is_head ? "head" : "check", "labels", "resources", "gpus", 0);
 	if (container)
 		json_object_update_new(
-			boot, json_pack("{s:s, s:[s, s, o]}", "image", "rayproject/ray:2.52.0",
+			boot, json_pack("{s:s, s:[s, s, o]}", "image", "rayproject/ray:2.56.1",
 				      "command", "ray", "start",
 				      is_head ? json_string("--head") : json_incref(head)));
 	else if (rg_schema_runs_start_ray(c->schema))
@@ -109,8 +109,8 @@ static json_t *fitted(const RgConform *c, const char *zone, int least, const jso
 		"format", 1, "cluster", "raygpu-check", "lineage", c->lineage, "scope", "provider",
 		rg_provider_name(c->provider), "region",
 		c->options->region ? c->options->region : "", "config", config, "labels", "made-by",
-		"raygpu-check", "facts", c->facts, "ray", "version", "2.52.0", "python", "image",
-		"rayproject/ray:2.52.0", "auth", "none", "nodes", head, workers);
+		"raygpu-check", "facts", c->facts, "ray", "version", "2.56.1", "python", "image",
+		"rayproject/ray:2.56.1", "auth", "none", "nodes", head, workers);
 }
 
 /* Of the workers that the script creates. */

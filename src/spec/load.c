@@ -164,7 +164,7 @@ RgCluster *rg_spec_load_query(const char *query, RgDiags *diags)
 	/* on a line of its own, so that messages show nothing else */
 	g_autofree char *text = g_strdup_printf("cluster: query\n"
 						"provider: {name: none, region: none}\n"
-						"ray: {version: 2.52.0, python: \"3.11\"}\n"
+						"ray: {version: 2.56.1, python: \"3.11\"}\n"
 						"head:\n  accelerators:\n    %s\n",
 		named);
 	g_autoptr(RgDiags) found = rg_diags_new();

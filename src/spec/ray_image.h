@@ -7,7 +7,7 @@
 /* What a tag says; fields are NULL if it does not say. */
 typedef struct {
 	char *repository; /* "ray", "ray-llm", "ray-ml" */
-	char *version;	  /* "2.52.0" */
+	char *version;	  /* "2.56.1" */
 	char *build;	  /* "0e19ea", "deprecated" */
 	char *python;	  /* "3.11" */
 	char *platform;	  /* "cu121", "gpu", "cpu", "tpu" */
@@ -26,7 +26,7 @@ bool rg_ray_image_is_pinned(const char *image);
 char *rg_ray_image_mirrored(const char *image, const char *mirror);
 /* CUDA of the default image: Ray's own choice for `-gpu` since 2.31. */
 #define RG_RAY_IMAGE_CUDA "12.1"
-/* "rayproject/ray:2.52.0-py311-cu121". g_free. */
+/* "rayproject/ray:2.56.1-py311-cu121". g_free. */
 char *rg_ray_image_default(const char *version, const char *python);
 /* A default image, perhaps of a mirror, with another platform, "cu128". g_free. */
 char *rg_ray_image_for_platform(const char *image, const char *platform);

@@ -7,6 +7,9 @@
 
 /* The first version with token authentication: Ray's docs, ray-security/token-auth. */
 #define FIRST_WITH_TOKEN "2.52.0"
+/* Earlier ones check it everywhere but at the agent of each node
+ * (src/catalog/data/ray_options.csv). */
+#define FIRST_CLOSED "2.54.0"
 /* `ray drain-node` came with it (ray-project/ray pull 43189), and the port of the agent of runtime
  * environments is fixed with an option of 2.8 (pull 39919): earlier ones end with "No such option".
  * All have images with CUDA 12.1 (issue 37907). */
@@ -33,7 +36,7 @@ static bool check_options(const Ray *ray)
 	RgDiag *diag = rg_spec_report(ray->document, "/ray/version", "spec.ray-too-old", ray->diags,
 		"Ray %s lacks options with which nodes start it; they came with " FIRST_THAT_STARTS,
 		ray->version);
-	rg_diag_hint(diag, "use Ray " FIRST_WITH_TOKEN " or later");
+	rg_diag_hint(diag, "use Ray " FIRST_CLOSED " or later");
 	return false;
 }
 
@@ -46,7 +49,7 @@ static void check_age(const Ray *ray)
 	RgDiag *diag = rg_spec_report(ray->document, "/ray/version", "spec.ray-too-old", ray->diags,
 		"Ray %s has no token authentication; it came with %s", ray->version,
 		FIRST_WITH_TOKEN);
-	rg_diag_hint(diag, "use Ray " FIRST_WITH_TOKEN
+	rg_diag_hint(diag, "use Ray " FIRST_CLOSED
 			   " or later, or accept an open cluster with ray: {auth: none}");
 }
 
@@ -56,7 +59,7 @@ static void check_image(const Ray *ray)
 		RgDiag *diag = rg_spec_report(ray->document, "/ray/image", "spec.bad-value",
 			ray->diags, "ray.image \"%s\" uses a moving tag", ray->image);
 		rg_diag_hint(diag, "use a fixed tag, such as "
-				   "rayproject/ray:2.52.0-py311-cu121, or a digest");
+				   "rayproject/ray:2.56.1-py311-cu121, or a digest");
 		return;
 	}
 	g_auto(RgRayTag) tag = {0};

@@ -14,7 +14,7 @@ TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))
 HEAD = ['command', 'what', 'wall ms', 'CPU ms', 'peak MiB', 'goal ms']
 SPEC = f'''cluster: big
 provider: {{name: aws, region: us-east-1}}
-ray: {{version: 2.52.0, python: "3.11", image: "{IMAGE}"}}
+ray: {{version: 2.56.1, python: "3.11", image: "{IMAGE}"}}
 head: {{instance_type: m5.2xlarge}}
 pools:
   train: {{accelerators: "A100:8", nodes: 300}}
@@ -48,7 +48,7 @@ def contended(n):
         gpus = r.choice([0.25, 0.5, 1, 1, 2, 4])
         work[f'w{i}'] = {'gpus': gpus, 'cpus': r.choice([1, 2, 4]), 'memory': r.choice(['4GB', '8GB', '12GB']),
                          'replicas': max(1, int(left / (6 - i) / gpus))}
-    return {'cluster': 'big', 'provider': {'name': 'aws', 'region': 'us-east-1'}, 'ray': {'version': '2.52.0', 'python': '3.11'},
+    return {'cluster': 'big', 'provider': {'name': 'aws', 'region': 'us-east-1'}, 'ray': {'version': '2.56.1', 'python': '3.11'},
             'head': {'instance_type': 'm5.2xlarge'}, 'pools': pools, 'workloads': work}
 
 

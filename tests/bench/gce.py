@@ -99,7 +99,7 @@ def new_home(folder, gce, nodes, pools):
     home = Home(folder, environment(gce.url))
     share, rest = divmod(nodes - 1, pools)
     lines = ['cluster: research', 'provider: {name: gcp, region: us-central1, subnetwork: wide}',
-             'ray: {version: 2.52.0, python: "3.11", image: "rayproject/ray:2.52.0-py311-cu121"}',
+             'ray: {version: 2.56.1, python: "3.11", image: "rayproject/ray:2.56.1-py311-cu121"}',
              'head: {instance_type: n2-standard-8, public_ip: true}', 'pools:']
     lines += [f'  pool{i}: {{accelerators: "T4:1", nodes: {share + (i < rest)}, zones: [{ZONES[i % len(ZONES)]}], public_ip: true}}'
               for i in range(pools)]

@@ -22,7 +22,7 @@ HEAD = ['what', 'wall s', 'CPU s', 'peak MiB', 'calls', 'changing calls']
 
 def spec(name, groups, nodes):
     lines = [f'cluster: {name}', 'provider: {name: kubernetes, namespace: ml}',
-             'ray: {version: 2.52.0, python: "3.11", image: "rayproject/ray:2.52.0-py311-cu121"}', 'head: {instance_type: cpu}', 'pools:']
+             'ray: {version: 2.56.1, python: "3.11", image: "rayproject/ray:2.56.1-py311-cu121"}', 'head: {instance_type: cpu}', 'pools:']
     lines += [f'  group-{number}: {{accelerators: "T4:1", nodes: {nodes}}}' for number in range(groups)]
     return '\n'.join(lines) + '\n'
 

@@ -23,7 +23,7 @@ MOST = {'first plan': 2, 'apply': 5, 'no-op plan': 1}  # connections to a host
 def write_spec(home, hosts):
     home.write('cluster.yaml', '\n'.join([
         'cluster: many', 'provider:', '  name: ssh', '  hosts:', '    - {address: head}', f'    - {{address: "gpu[00001-{hosts - 1:05}]", gpus: "A100-80GB:8"}}',
-        'ray: {version: 2.52.0, python: "3.11"}', 'head: {instance_type: cpu}', 'pools:',
+        'ray: {version: 2.56.1, python: "3.11"}', 'head: {instance_type: cpu}', 'pools:',
         f'  train: {{accelerators: "A100-80GB:8", nodes: {hosts - 1}}}', '']))
 
 

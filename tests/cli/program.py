@@ -21,7 +21,7 @@ from inherited import inherited
 ROOT = Path(__file__).resolve().parents[2]
 BACKOFF_MS = '50'  # the longest wait before raygpu tries again; delete it from `env` to wait as users do
 WAIT_S = '2'  # how long raygpu takes a cloud's view for one before its own changes, if they contradict; the simulators' is up to date
-IMAGE = 'rayproject/ray:2.52.0-py311-cu121'
+IMAGE = 'rayproject/ray:2.56.1-py311-cu121'
 
 
 def binary():
@@ -36,7 +36,7 @@ def binary():
 def spec(name='research', region='us-east-1', pools=None, head='m5.2xlarge', extra='', pool_extra=''):
     """A spec; pools: {name: nodes} of T4 nodes, or {name: (accelerators, nodes)}."""
     lines = [f'cluster: {name}', 'labels: {team: ml}', f'provider: {{name: aws, region: {region}}}',
-             f'ray: {{version: 2.52.0, python: "3.11", image: "{IMAGE}"}}',
+             f'ray: {{version: 2.56.1, python: "3.11", image: "{IMAGE}"}}',
              f'head: {{instance_type: {head}}}', 'pools:']
     for pool, shape in (pools if pools is not None else {'serve': 1}).items():
         accelerators, nodes = shape if isinstance(shape, tuple) else ('T4:1', shape)

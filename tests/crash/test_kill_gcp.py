@@ -20,7 +20,7 @@ STEP = int(os.environ.get('RAYGPU_KILL_STEP', '1' if os.environ.get('RAYGPU_LONG
 NODES = 40
 SPEC = """cluster: research
 provider: {{name: gcp, region: us-central1}}
-ray: {{version: 2.52.0, python: "3.11", image: "rayproject/ray:2.52.0-py311-cu121"}}
+ray: {{version: 2.56.1, python: "3.11", image: "rayproject/ray:2.56.1-py311-cu121"}}
 head: {{instance_type: n2-standard-8}}
 pools:
   train: {{accelerators: "A100:1", nodes: {train}}}

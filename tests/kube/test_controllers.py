@@ -15,7 +15,7 @@ T4 = 'Tesla-T4'
 
 def ray_cluster(name='research', replicas=2, gpus=1, queue=None, priority=None, **group):
     """A head without GPUs and one group of workers."""
-    pod = {'spec': {'containers': [{'name': 'ray', 'image': 'rayproject/ray:2.52.0', 'resources': {'limits': {'cpu': '1'}}}]}}
+    pod = {'spec': {'containers': [{'name': 'ray', 'image': 'rayproject/ray:2.56.1', 'resources': {'limits': {'cpu': '1'}}}]}}
     worker = copy.deepcopy(pod)
     worker['spec']['containers'][0]['resources']['limits']['nvidia.com/gpu'] = str(gpus)
     labels = {'kueue.x-k8s.io/queue-name': queue} if queue else {}
@@ -23,7 +23,7 @@ def ray_cluster(name='research', replicas=2, gpus=1, queue=None, priority=None, 
         labels['kueue.x-k8s.io/priority-class'] = priority
     one = copy.deepcopy(CLUSTER)
     one['metadata'].update(name=name, labels=labels)
-    one['spec'] = {'rayVersion': '2.52.0', 'headGroupSpec': {'rayStartParams': {}, 'template': pod}, 'workerGroupSpecs': [
+    one['spec'] = {'rayVersion': '2.56.1', 'headGroupSpec': {'rayStartParams': {}, 'template': pod}, 'workerGroupSpecs': [
         {'groupName': 'train', 'replicas': replicas, 'minReplicas': 0, 'maxReplicas': 100, 'rayStartParams': {}, 'template': worker, **group}]}
     return one
 

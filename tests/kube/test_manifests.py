@@ -7,10 +7,10 @@ import schemas
 
 GROUP = {'groupName': 'train', 'replicas': 2, 'minReplicas': 2, 'maxReplicas': 2, 'rayStartParams': {'num-gpus': '8'},
          'template': {'metadata': {'labels': {'team': 'ml'}},
-                      'spec': {'containers': [{'name': 'ray', 'image': 'rayproject/ray:2.52.0', 'ports': [{'containerPort': 8080}],
+                      'spec': {'containers': [{'name': 'ray', 'image': 'rayproject/ray:2.56.1', 'ports': [{'containerPort': 8080}],
                                                'resources': {'limits': {'nvidia.com/gpu': 8, 'memory': '512Gi'}}}]}}}
 CLUSTER = {'apiVersion': 'ray.io/v1', 'kind': 'RayCluster', 'metadata': {'name': 'research', 'namespace': 'ml'},
-           'spec': {'rayVersion': '2.52.0', 'headGroupSpec': {'rayStartParams': {}, 'template': GROUP['template']},
+           'spec': {'rayVersion': '2.56.1', 'headGroupSpec': {'rayStartParams': {}, 'template': GROUP['template']},
                     'workerGroupSpecs': [GROUP]}}
 QUEUE = {'apiVersion': 'kueue.x-k8s.io/v1beta2', 'kind': 'ClusterQueue', 'metadata': {'name': 'gpu'},
          'spec': {'namespaceSelector': {}, 'resourceGroups': [{'coveredResources': ['nvidia.com/gpu'], 'flavors': [
@@ -33,7 +33,7 @@ def test_good(document):
 
 
 @pytest.mark.parametrize('document, path, value, text', [
-    (CLUSTER, ('spec', 'rayVersoin'), '2.52.0', 'spec.rayVersoin: unknown field'),
+    (CLUSTER, ('spec', 'rayVersoin'), '2.56.1', 'spec.rayVersoin: unknown field'),
     (CLUSTER, ('spec', 'workerGroupSpecs', 0, 'replicas'), '2', "spec.workerGroupSpecs[0].replicas: '2' is not of type 'integer'"),
     (CLUSTER, ('spec', 'workerGroupSpecs', 0, 'rayStartParams', 'num-gpus'), 8,
      "spec.workerGroupSpecs[0].rayStartParams.num-gpus: 8 is not of type 'string'"),

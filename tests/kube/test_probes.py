@@ -125,7 +125,7 @@ def _(client):
     client.applied()
     changed = client.good('PATCH', ONE + BY_RAYGPU + '&dryRun=All', document(rayVersion='2.53.0'), APPLY)
     assert changed['spec']['rayVersion'] == '2.53.0'
-    assert client.good('GET', ONE)['spec']['rayVersion'] == '2.52.0'
+    assert client.good('GET', ONE)['spec']['rayVersion'] == '2.56.1'
 
 
 @probe(0, 'defaults')
@@ -277,7 +277,7 @@ def _(client):
 def _(client):
     before = client.good('POST', ALL, document(), code=201)
     after = client.good('PATCH', ONE + '/status', {'status': {'state': 'ready'}, 'spec': {'rayVersion': 'x'}}, MERGE)
-    assert after['status']['state'] == 'ready' and after['spec']['rayVersion'] == '2.52.0'
+    assert after['status']['state'] == 'ready' and after['spec']['rayVersion'] == '2.56.1'
     assert after['metadata']['generation'] == before['metadata']['generation']
 
 

@@ -151,7 +151,7 @@ def field(tree):
     spec = '''@spec
 cluster: research
 provider: {name: aws, region: us-east-1}
-ray: {version: 2.52.0, python: "3.11"}
+ray: {version: 2.56.1, python: "3.11"}
 head: {instance_type: m5.large, ipv6: WORD}
 pools:
   serve: {accelerators: T4, nodes: 1, ipv6: true}
@@ -181,7 +181,7 @@ def code(tree):
     tree.write('tests/golden/spec/reserved-cluster.test', '''@spec
 cluster: raygpu
 provider: {name: aws, region: us-east-1}
-ray: {version: 2.52.0, python: "3.11"}
+ray: {version: 2.56.1, python: "3.11"}
 head: {instance_type: m5.large}
 @expect
 spec.yaml:1:10: error: a cluster cannot be called raygpu [spec.reserved-cluster]

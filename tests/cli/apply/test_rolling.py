@@ -82,7 +82,7 @@ def test_the_new_node_is_requested_when_the_old_one_uses_no_quota_any_more(sim, 
 
 def test_with_the_head_all_leave_together(sim, home):
     home.apply('cluster.yaml')
-    home.write('cluster.yaml', spec(pools={'serve': 3}).replace('2.52.0', '2.53.0'))
+    home.write('cluster.yaml', spec(pools={'serve': 3}).replace('2.56.1', '2.55.1'))
     said = home.run('plan', 'cluster.yaml', '--detailed-exitcode', code=2).out
     assert 'at a time' not in said and 'every running job and actor of the cluster ends' in said
 

@@ -9,7 +9,7 @@ from program import Home, spec
 from sim_server import Sim, tags_of
 
 EFA = ', network: {rdma: true}'
-EXTRA = 'rayproject/ray:2.52.0-extra-py311-cu121'
+EXTRA = 'rayproject/ray:2.56.1-extra-py311-cu121'
 # more vCPUs than a new account has
 QUOTAS = {'L-417A185B': 10000, 'L-DB2E81BA': 10000}
 
@@ -29,7 +29,7 @@ def home(home):
 
 def cluster(shape='A100:8', nodes=2, extra=EFA, **more):
     return spec(pools={'train': (shape, nodes)}, pool_extra=extra, **more).replace(
-        'rayproject/ray:2.52.0-py311-cu121', EXTRA)
+        'rayproject/ray:2.56.1-py311-cu121', EXTRA)
 
 
 def pool(sim, name='train'):

@@ -49,7 +49,7 @@ class Account:
 
     def spec(self, provider, pool=''):
         return (f'cluster: own\nprovider:\n  name: aws\n  region: us-east-1\n{provider}'
-                f'ray: {{version: 2.52.0, python: "3.11", image: "{IMAGE}"}}\n'
+                f'ray: {{version: 2.56.1, python: "3.11", image: "{IMAGE}"}}\n'
                 f'head: {{instance_type: m5.2xlarge, image: {self.image}}}\n'
                 f'pools:\n  serve: {{accelerators: "T4:1", nodes: 1, image: {self.image}{pool}}}\n')
 

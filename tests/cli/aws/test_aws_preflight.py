@@ -245,7 +245,7 @@ LOG_IN, PULL = 'ecr:GetAuthorizationToken', 'ecr:BatchGetImage'
 
 def write_ecr(home, registry=ECR, extra=''):
     home.write('cluster.yaml', spec(pools={'serve': 1}).replace('us-east-1}', f'us-east-1, instance_profile: ray{extra}}}')
-               .replace('rayproject/ray:2.52.0-py311-cu121', f'{registry}:2.52.0-py311-gpu'))
+               .replace('rayproject/ray:2.56.1-py311-cu121', f'{registry}:2.56.1-py311-gpu'))
 
 
 @pytest.mark.parametrize('denies,severity,action', [
@@ -260,7 +260,7 @@ def test_the_role_of_the_nodes_may_pull_their_image(home, sim, denies, severity,
     write_ecr(home)
     said = home.run('plan', 'cluster.yaml', code=7 if severity == 'Error' else 0)
     if severity:
-        assert (f'{severity}: the nodes cannot pull {ECR}:2.52.0-py311-gpu: the role ray of their instance profile '
+        assert (f'{severity}: the nodes cannot pull {ECR}:2.56.1-py311-gpu: the role ray of their instance profile '
                 f'is not allowed {action} ') in words(said)
         assert 'cluster.yaml:3:' in said.err
     else:

@@ -191,7 +191,7 @@ def test_zones_and_placement_of_a_described_type(sim, home):
 
 
 def test_adapters_of_a_described_type(sim, home):
-    home.write('cluster.yaml', cluster(more=', network: {rdma: true}').replace('rayproject/ray:2.52.0-py311-cu121', 'rayproject/ray:2.52.0-extra-py311-cu121'))
+    home.write('cluster.yaml', cluster(more=', network: {rdma: true}').replace('rayproject/ray:2.56.1-py311-cu121', 'rayproject/ray:2.56.1-extra-py311-cu121'))
     home.apply()
     one = next(i for i in sim.live_instances() if i['instanceType'] == NEW)
     assert len(one['networkInterfaceSet']) == 32

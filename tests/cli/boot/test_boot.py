@@ -48,7 +48,7 @@ def spec_file(tmp_path, head='', pools='  {}', ray=''):
     path = tmp_path / 'spec.yaml'
     path.write_text(
         'cluster: c\nprovider: {name: aws, region: us-east-1}\n'
-        f'ray: {{version: 2.52.0, python: "3.11"{ray}}}\n'
+        f'ray: {{version: 2.56.1, python: "3.11"{ray}}}\n'
         f'head:\n  instance_type: m5.2xlarge\n{head}pools:\n{pools}\n')
     return path
 
@@ -181,7 +181,7 @@ def test_without_authentication_there_is_no_token(tmp_path):
 @pytest.mark.parametrize('version,there', [('2.48.0', False), ('2.49.0', True)])
 def test_labels_are_left_out_where_ray_does_not_know_them(version, there, tmp_path):
     spec = spec_file(tmp_path, ray=', auth: none')
-    spec.write_text(spec.read_text().replace('2.52.0', version))
+    spec.write_text(spec.read_text().replace('2.56.1', version))
     conf = files_of(fit(spec)['user_data'][0])['/etc/raygpu/node.conf'][1]
     assert ('--labels=' in conf) == there
 
@@ -193,6 +193,23 @@ def test_ray_counts_the_cpus_that_the_spec_says(tmp_path):
     jsonschema.Draft202012Validator(schema).validate(result['fitted'])
     words = {node['pool']: re.findall(r'--num-cpus=\d+', text) for node, text in groups_of(result)}
     assert words == {'head': ['--num-cpus=0'], 'some': ['--num-cpus=3'], 'all': []}
+
+
+def test_ray_starts_with_the_memory_that_the_spec_says(tmp_path):
+    start = '{object_store_memory: 100, memory: 32GB, system_config: {health_check_period_ms: 5000, "a b": "$x \'y\'"}}'
+    result = fit(spec_file(tmp_path, f'  ray_start: {start}\n'.replace('100', '8'), '  some: {accelerators: "A100:8", nodes: 1, ray_start: {object_store_memory: 600GB}}\n'
+                           '  all: {accelerators: T4, nodes: 1}'))
+    schema = json.loads((ROOT / 'schemas/fitted.schema.json').read_text())
+    jsonschema.Draft202012Validator(schema).validate(result['fitted'])
+    words = {}
+    for node, text in groups_of(result):
+        conf = files_of(text)['/etc/raygpu/node.conf'][1]
+        words[node['pool']] = [word for word in shlex.split(conf) if re.match('--(memory|object-store-memory|system-config)=|shm_mib=', word)]
+    gib = 2 ** 30
+    assert words['head'][1:] == [f'--memory={32 * gib}', f'--object-store-memory={8 * gib}',
+                                 '--system-config={"a b":"$x \'y\'","health_check_period_ms":5000}']
+    assert words['some'] == [f'shm_mib={600 * 1024 * 105 // 100}', f'--object-store-memory={600 * gib}']
+    assert len(words['all']) == 1 and words['all'][0].startswith('shm_mib=')
 
 
 # --- size ---------------------------------------------------------------------------------
@@ -383,7 +400,7 @@ def test_head_starts(tmp_path):
     assert status == 0, said
     assert '<token>' not in said
     args = node.docker_args()
-    image = args.index('rayproject/ray:2.52.0-py311-cu121')
+    image = args.index('rayproject/ray:2.56.1-py311-cu121')
     before, ray = args[:image], args[image + 1:]
     assert before[:6] == ['run', '--rm', '--name', 'ray', '--init', '--network']
     assert before[before.index('--label') + 1] == 'raygpu.io/node' and not (node.folder / 'removed').exists()
@@ -555,9 +572,9 @@ def test_each_step_is_reported(tmp_path):
     ('nvidia-smi', 'exit 9', 'driver', '1', 'nvidia-smi shows no driver'),
     ('curl', 'exit 28', 'identity', '1', 'the metadata service does not answer'),
     ('docker', '[ $1 = info ] || { printf "one\\nno such host\\n" >&2; exit 1; }', 'pull', '1',
-     "can't pull rayproject/ray:2.52.0-py311-cu121: no such host"),
+     "can't pull rayproject/ray:2.56.1-py311-cu121: no such host"),
     ('docker', 'case $1 in info|image) ;; *) exit 125 ;; esac', 'container', '1',
-     'rayproject/ray:2.52.0-py311-cu121 does not run'),
+     'rayproject/ray:2.56.1-py311-cu121 does not run'),
     ('install', 'case "$*" in *"-m 0400"*) exit 3 ;; *-d*) exec /bin/mkdir -p "${@: -1}" ;; esac', 'token', '3',
      'start-ray ended with status 3'),
 ])
@@ -622,7 +639,7 @@ def test_an_image_that_docker_can_not_run_says_why(tmp_path):
     (node.bin / 'docker').unlink()
     node.program('docker', 'case $1 in info|image) ;; *) echo "exec format error" >&2; exit 126 ;; esac')
     assert [node.start()[0] for _ in range(5)] == [1] * 4 + [78]
-    assert node.reports()[-1][1]['reason'] == 'rayproject/ray:2.52.0-py311-cu121 does not run: exec format error (5 tries)'
+    assert node.reports()[-1][1]['reason'] == 'rayproject/ray:2.56.1-py311-cu121 does not run: exec format error (5 tries)'
 
 
 @pytest.mark.parametrize('to', ['&1', '&2'])
@@ -677,5 +694,5 @@ def test_a_console_that_cannot_be_written_stops_nothing(tmp_path):
 def test_gpus_that_are_too_new_for_the_default_image_get_another_cuda(tmp_path):
     path = spec_file(tmp_path, pools='  new: {instance_type: p6-b200.48xlarge, nodes: 1}\n  old: {accelerators: T4, nodes: 1}')
     conf = {n['pool']: files_of(t)['/etc/raygpu/node.conf'][1] for n, t in groups_of(fit(path))}
-    assert 'rayproject/ray:2.52.0-py311-cu128' in conf['new']
-    assert 'rayproject/ray:2.52.0-py311-cu121' in conf['old'] and 'rayproject/ray:2.52.0-py311-cu121' in conf['head']
+    assert 'rayproject/ray:2.56.1-py311-cu128' in conf['new']
+    assert 'rayproject/ray:2.56.1-py311-cu121' in conf['old'] and 'rayproject/ray:2.56.1-py311-cu121' in conf['head']

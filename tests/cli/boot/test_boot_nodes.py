@@ -33,7 +33,7 @@ class Dashboard(http.server.BaseHTTPRequestHandler):
         type(self).asked += self.path.startswith('/nodes')
         answers = {
             '/nodes?view=summary': {'result': True, 'data': {'summary': type(self).nodes}},
-            '/api/version': {'version': '4', 'ray_version': '2.52.0'},
+            '/api/version': {'version': '4', 'ray_version': '2.56.1'},
             # as the monitor of Ray 2.56 without --autoscaling-config writes it; null before its first report
             '/api/cluster_status': {'result': True, 'data': {'autoscalingStatus': None, 'clusterStatus': {
                 'loadMetricsReport': {'resourceDemand': type(self).demand, 'pgDemand': type(self).groups}} if type(self).demand else None}},
@@ -136,7 +136,7 @@ def test_what_ray_waits_for_is_reported(tmp_path, dashboard):
     head.run((demands, lambda: None))
     said, *_ = demands()
     assert (said['requests'], said['groups'], said['shapes']) == ('43', '2', '40xCPU:0.5+a_name__with__all_:2,3xCPU:1+GPU:8+memory:2000000000')
-    assert head.rosters()[0]['ray'] == '2.52.0'
+    assert head.rosters()[0]['ray'] == '2.56.1'
 
 
 def test_a_dashboard_that_does_not_answer_is_waited_for(tmp_path, dashboard):
@@ -154,7 +154,7 @@ def test_a_dashboard_that_does_not_answer_is_waited_for(tmp_path, dashboard):
 def script_lines(nodes, tmp_path):
     """What report-nodes.py prints of these nodes."""
     body = SCRIPT.read_text().replace("ask('/nodes?view=summary')['data']['summary']", 'NODES').replace(
-        'version()) + demand()', "' ray=2.52.0')")
+        'version()) + demand()', "' ray=2.56.1')")
     printed = []
     exec(compile(body, SCRIPT, 'exec'), {'NODES': nodes, 'print': printed.append})
     lines = printed[0].split('\n')
@@ -177,7 +177,7 @@ def test_who_has_no_instance_id_is_named_by_address(tmp_path):
     for i, node in enumerate(nodes):
         node['raylet']['nodeManagerAddress'] = f'10.0.0.{i}'
     nodes[3]['raylet']['state'] = 'DEAD'
-    assert script_lines(nodes, tmp_path) == [f'part=1 parts=1 width=6 gpus=0 driver= ids={key("i-head")} ray=2.52.0 without_id=2 others=10.0.0.1,10.0.0.2']
+    assert script_lines(nodes, tmp_path) == [f'part=1 parts=1 width=6 gpus=0 driver= ids={key("i-head")} ray=2.56.1 without_id=2 others=10.0.0.1,10.0.0.2']
 
 
 def test_the_driver_is_a_label_of_the_node(tmp_path):

@@ -10,7 +10,7 @@ from test_boot import FACTS, LIMIT, Node, fit, files_of, groups_of, noise
 
 SPEC = '''cluster: c
 provider: {name: aws, region: us-east-1}
-ray: {version: 2.52.0, python: "3.11"}
+ray: {version: 2.56.1, python: "3.11"}
 '''
 HEAD = 'head: {instance_type: m5.2xlarge}\n'
 NFS = '{path: /mnt/data, source: "10.0.0.1:/export", type: nfs4, options: "nfsvers=4.1,noresvport"}'

@@ -7,12 +7,12 @@ from program import spec
 from test_boot import Node, fit, files_of, groups_of
 
 ECR = '123456789012.dkr.ecr.eu-west-1.amazonaws.com'
-TAG = 'rayproject/ray:2.52.0-py311-cu121'
+TAG = 'rayproject/ray:2.56.1-py311-cu121'
 LOGIN = 'login: {username: bot, password_secret: team/registry}'
 
 
 def text(ray, profile=True):
-    said = re.sub('ray: .*', lambda _: f'ray: {{version: 2.52.0, python: "3.11"{ray}}}', spec(), count=1)
+    said = re.sub('ray: .*', lambda _: f'ray: {{version: 2.56.1, python: "3.11"{ray}}}', spec(), count=1)
     assert ray in said
     return said.replace('region: us-east-1', 'region: us-east-1' + (', instance_profile: nodes' if profile else ''))
 
@@ -33,12 +33,12 @@ def test_images_of_docker_hub_come_from_the_mirror(ray, image, tmp_path):
 
 
 @pytest.mark.parametrize('ray,profile,said', [
-    (f', image: "{ECR}/ray:2.52.0"', False,
-     f'the image "{ECR}/ray:2.52.0", which is in Amazon ECR, requires provider.instance_profile'),
+    (f', image: "{ECR}/ray:2.56.1"', False,
+     f'the image "{ECR}/ray:2.56.1", which is in Amazon ECR, requires provider.instance_profile'),
     (f', registry: {{mirror: {ECR}/hub}}', False,
      f'the image "{ECR}/hub/{TAG}", which is in Amazon ECR, requires provider.instance_profile'),
-    (f', image: "{ECR}/ray:2.52.0"', True, None),
-    (', image: "public.ecr.aws/team/ray:2.52.0"', False, None),
+    (f', image: "{ECR}/ray:2.56.1"', True, None),
+    (', image: "public.ecr.aws/team/ray:2.56.1"', False, None),
     (f', registry: {{{LOGIN}}}', False, 'ray.registry.login requires provider.instance_profile'),
     (f', registry: {{{LOGIN}}}', True, None),
     (', registry: {login: {username: bot, password_secret: "a:b"}}', True,
@@ -75,7 +75,7 @@ class PullNode(Node):
 
 
 def test_a_node_logs_in_to_ecr_by_its_role(tmp_path):
-    node = PullNode(tmp_path, f', image: "{ECR}/ray:2.52.0"')
+    node = PullNode(tmp_path, f', image: "{ECR}/ray:2.56.1"')
     status, said = node.start()
     assert status == 0, said
     assert node.read('aws.log') == ['ecr get-login-password --region eu-west-1']
@@ -107,7 +107,7 @@ def test_a_public_image_needs_no_login(tmp_path):
 
 
 @pytest.mark.parametrize('knob,ray,reason', [
-    ('deny', f', image: "{ECR}/ray:2.52.0"', 'ecr:GetAuthorizationToken'),
+    ('deny', f', image: "{ECR}/ray:2.56.1"', 'ecr:GetAuthorizationToken'),
     ('deny', f', registry: {{{LOGIN}}}', 'secretsmanager:GetSecretValue'),
     ('refuse', f', registry: {{{LOGIN}}}', "can't log in to docker.io: unauthorized"),
 ])
@@ -122,7 +122,7 @@ def test_a_login_that_fails_is_said_and_backs_off(knob, ray, reason, tmp_path):
 
 
 def test_an_image_without_the_aws_command_is_said(tmp_path):
-    node = PullNode(tmp_path, f', image: "{ECR}/ray:2.52.0"')
+    node = PullNode(tmp_path, f', image: "{ECR}/ray:2.56.1"')
     (node.bin / 'aws').unlink()
     status, said = node.start()
     assert status == 78 and 'no aws command on this image' in said

@@ -63,7 +63,7 @@ class Dashboard(BaseHTTPRequestHandler):
 
 SPEC = f'''cluster: research
 provider: {{name: aws, region: us-east-1, SETTINGS}}
-ray: {{version: 2.52.0, python: "3.11", image: "{IMAGE}"}}
+ray: {{version: 2.56.1, python: "3.11", image: "{IMAGE}"}}
 head: {{instance_type: m5.2xlarge, public_ip: true}}
 pools: {{serve: {{accelerators: "T4:1", nodes: 2}}}}
 '''

@@ -319,7 +319,7 @@ def test_other_documents_are_skipped_and_named(desk):
 
 def test_secrets_are_pointed_out_and_not_shown(desk):
     text = ('cluster_name: x\nprovider: {type: aws, region: us-east-1}\n'
-            'docker:\n  image: rayproject/ray:2.52.0-py311-gpu\n  container_name: ray\n  run_options: [OPTIONS]\nsetup_commands: [COMMANDS]\n')
+            'docker:\n  image: rayproject/ray:2.56.1-py311-gpu\n  container_name: ray\n  run_options: [OPTIONS]\nsetup_commands: [COMMANDS]\n')
     secrets = ['"-e HF_TOKEN=hunter4"', '"--env=WANDB_API_KEY=hunter4"', '"-e", "DB_PASSWORD=hunter4"']
     commands = ['"export AWS_SECRET_ACCESS_KEY=hunter4"', '"wandb login --api-key hunter4"', '"git clone https://bob:hunter4@example.com/x"',
                 '"curl -H \'Authorization: Bearer hunter4\' https://example.com"']

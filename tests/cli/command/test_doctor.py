@@ -243,7 +243,7 @@ FAULTS = {
     'quota 0': (no_quota, 8, 'error', 'quotas', 'provider.quota'),
     'image missing': (edited(('m5.2xlarge', 'm5.2xlarge, image: ami-00000000')), 1, 'error', 'plan', 'provider.invalid'),
     'Python without Ray': (edited(('3.11', '3.8'), ('py311', 'py38')), 4, 'error', 'versions', 'compat.ray-python'),
-    'Ray never released': (edited(('2.52.0', '2.52.77')), 4, 'error', 'versions', 'compat.no-such-ray'),
+    'Ray never released': (edited(('2.56.1', '2.52.77')), 4, 'error', 'versions', 'compat.no-such-ray'),
     'spec invalid': (edited(('pools:', 'pool:')), 4, 'error', 'spec', 'spec.unknown-key'),
     'program of connect missing': (no_ssh, 0, 'warning', 'connect', 'doctor.connect'),
     'not a git repository': (no_repository, 0, 'warning', 'git', 'git.no-repository'),

@@ -31,7 +31,7 @@ def spec(sim, places, nodes=2, name='research', pool='accelerators: T4', head='i
     lines = ''.join(f'    - {{name: aws, region: {p}, endpoint: "{sim.url}"}}\n' if ':' not in p else f'    - {{{p}}}\n'
                     for p in places)
     return (f'cluster: {name}\nprovider:\n  any_of:\n{lines}'
-            f'ray: {{version: 2.52.0, python: "3.11", image: "{IMAGE}"}}\nhead: {{{head}}}\n'
+            f'ray: {{version: 2.56.1, python: "3.11", image: "{IMAGE}"}}\nhead: {{{head}}}\n'
             f'pools:\n  serve: {{{pool}, nodes: {nodes}}}\n{extra}')
 
 
@@ -84,7 +84,7 @@ def test_a_price_that_one_place_lacks_is_estimated(sim, home):
 def test_what_has_no_price_anywhere_is_not_cheapest(home):
     home.write('raygpu.yaml', 'catalog: {instance_types: {aws: {zz.large: {vcpus: 2, memory: 8GiB}}}}\n')
     home.write('cluster.yaml', 'cluster: s\nprovider: {any_of: [{name: aws, region: us-east-1}, {name: aws, region: us-west-2}]}\n'
-               'ray: {version: 2.52.0, python: "3.11"}\nhead: {instance_type: zz.large}\n'
+               'ray: {version: 2.56.1, python: "3.11"}\nhead: {instance_type: zz.large}\n'
                'pools:\n  t: {instance_type: zz.large, nodes: 2}\n')
     said = home.run('fit', 'cluster.yaml')
     assert 'cheapest' not in said.err and '$0.00' not in said.err + said.out
@@ -301,7 +301,7 @@ def test_a_cheaper_place_that_lost_says_why(home):
     """g4dn.xlarge: 0.526 in us-east-1, more in eu-north-1, where the grid emits far less."""
     home.write('cluster.yaml', 'cluster: research\nprovider: {any_of: [{name: aws, region: us-east-1}, '
                '{name: aws, region: eu-north-1}]}\n'
-               'ray: {version: 2.52.0, python: "3.11"}\noptimize: carbon\nhead: {instance_type: m5.2xlarge}\n'
+               'ray: {version: 2.56.1, python: "3.11"}\noptimize: carbon\nhead: {instance_type: m5.2xlarge}\n'
                'pools:\n  w: {accelerators: T4, nodes: 2}\n')
     place = home.run('offers', 'cluster.yaml', '--json').json()['place']
     assert place['region'] == 'eu-north-1'

@@ -29,7 +29,7 @@ def home(tmp_path):
     return Home(tmp_path)
 
 
-def write(home, pools, workloads, ray='2.52.0'):
+def write(home, pools, workloads, ray='2.56.1'):
     def lines(items):
         return '\n'.join(f'  {name}: {text}' for name, text in items.items())
     home.write('c.yaml', HEAD % (ray, lines(pools), lines(workloads)))
@@ -279,6 +279,18 @@ def test_a_pool_without_cpus_runs_no_task_that_requires_one(home):
     assert home.run('fit', 'c.yaml', '--json').json()['workloads'][0]['at_once'] == 3
 
 
+def test_memory_is_what_the_spec_gives_ray(home):
+    """m5.2xlarge has 32 GiB: of Ray's own choice about 21 for tasks."""
+    def verdict(start, wish):
+        _, w = fit(home, {'p': '{instance_type: m5.2xlarge, nodes: 1%s}' % start}, {'w': f'{{gpus: 0, memory: {wish}GB, pool: p}}'}, code=None)
+        return w['w']['verdict']
+    assert [verdict('', 18), verdict('', 28)] == ['fits', 'never']
+    assert [verdict(', ray_start: {memory: 12GB}', size) for size in (12, 13)] == ['fits', 'never']
+    assert [verdict(', ray_start: {object_store_memory: 2GB}', size) for size in (27, 29)] == ['fits', 'never']
+    result, _ = fit(home, {'p': '{instance_type: m5.2xlarge, nodes: 1, ray_start: {memory: 20GB, object_store_memory: 13GB}}'}, {'w': '{gpus: 0}'}, code=4)
+    assert codes(result) == ['compat.ray-memory'] and 'm5.2xlarge has 32 GiB' in result['diagnostics'][0]['summary']
+
+
 # --- fractions, slices, turns ---------------------------------------------------------------
 
 def test_a_part_takes_its_share_of_the_memory(home):
@@ -456,8 +468,8 @@ def test_unequal_bundles(home):
     group = '{bundles: [{gpus: 0, cpus: 8}, {gpus: 1, count: 4}], strategy: %s}'
     _, w = fit(home, pools, {'w': group % 'STRICT_PACK'})
     groups, group_json = bundles_of(w['w'])
-    assert groups == 1 and [(b['count'], b['resources'], b['pools']) for b in group_json['bundles']] == [
-        (1, {'CPU': 8, **T4_ONLY}, ['a']), (4, {'CPU': 1, 'GPU': 1, **T4_ONLY}, ['a'])]
+    assert groups == 1 and [(b['count'], b['resources'], b['label_selector'], b['pools']) for b in group_json['bundles']] == [
+        (1, {'CPU': 8}, {'ray.io/node-group': 'a'}, ['a']), (4, {'CPU': 1, 'GPU': 1}, {'ray.io/node-group': 'a'}, ['a'])]
     _, w = fit(home, pools, {'w': group % 'STRICT_SPREAD'})
     assert w['w']['verdict'] == 'fits'
     result, _ = fit(home, {'b': pools['b']}, {'w': group % 'STRICT_PACK'}, code=4)
@@ -469,7 +481,7 @@ def test_ray_before_2_54_ignores_selectors_of_groups_on_one_node(home):
     """Tried with five releases: src/catalog/data/ray_options.csv. What holds a group on its GPUs there is their resource."""
     pools = {'a': '{instance_type: g5.12xlarge, nodes: 1}', 'b': '{instance_type: g4dn.12xlarge, nodes: 1}'}
     group = '{bundles: [{gpus: 1, count: 2}], strategy: STRICT_PACK, pool: b}'
-    result, w = fit(home, pools, {'w': group}, ray='2.53.0')
+    result, w = fit(home, pools, {'w': group}, ray='2.53.0, auth: none')
     bundle, = bundles_of(w['w'])[1]['bundles']
     assert codes(result) == [] and bundle['resources'] == {'CPU': 1, 'GPU': 1, **T4_ONLY} and 'label_selector' not in bundle
     result, w = fit(home, pools, {'w': group}, ray='2.54.0')
@@ -477,14 +489,14 @@ def test_ray_before_2_54_ignores_selectors_of_groups_on_one_node(home):
     assert codes(result) == [] and bundle['resources'] == {'CPU': 1, 'GPU': 1}
     assert bundle['label_selector'] == {'ray.io/node-group': 'b'}
     # selectors of other groups count
-    _, w = fit(home, pools, {'w': group.replace('STRICT_PACK', 'PACK')}, ray='2.53.0')
+    _, w = fit(home, pools, {'w': group.replace('STRICT_PACK', 'PACK')}, ray='2.53.0, auth: none')
     assert bundles_of(w['w'])[1]['bundles'][0]['label_selector'] == {'ray.io/node-group': 'b'}
 
 
 def test_where_ray_may_put_a_group_that_must_not_run_there(home):
     pools = {'a': '{instance_type: g4dn.12xlarge, nodes: 1}', 'b': '{instance_type: g4dn.12xlarge, nodes: 1}'}
     group = '{bundles: [{gpus: 1, count: 2}], strategy: STRICT_PACK, pool: b}'
-    result, _ = fit(home, pools, {'w': group}, ray='2.53.0')
+    result, _ = fit(home, pools, {'w': group}, ray='2.53.0, auth: none')
     diag = said(result)
     assert (diag['code'], diag['severity']) == ('fit.strays', 'warning')
     assert diag['summary'] == 'Ray 2.53.0 may place workload w on pool a'
@@ -496,16 +508,16 @@ def test_where_ray_may_put_a_group_that_must_not_run_there(home):
     diag = said(fit(home, pools, {'w': '{gpus: 1, pool: b}'}, ray='2.48.0, auth: none')[0])
     assert diag['hint'].startswith('use Ray 2.49 or later, or ')
     # not on nodes that are too small for it, nor where the selector counts, nor if it may run there
-    for others, workload, ray in (({'a': '{instance_type: g4dn.xlarge, nodes: 1}'}, group, '2.53.0'), ({}, group, '2.54.0'),
-                                  ({}, group.replace(', pool: b', ''), '2.53.0'), ({}, '{gpus: 1, pool: b}', '2.53.0')):
+    for others, workload, ray in (({'a': '{instance_type: g4dn.xlarge, nodes: 1}'}, group, '2.53.0, auth: none'), ({}, group, '2.54.0'),
+                                  ({}, group.replace(', pool: b', ''), '2.53.0, auth: none'), ({}, '{gpus: 1, pool: b}', '2.53.0, auth: none')):
         assert codes(fit(home, {**pools, **others}, {'w': workload}, ray=ray)[0]) == []
     # a resource that only the right pool has
     pools['b'] = pools['b'].replace('}', ', resources: {mine: 2}}')
     own = group.replace('gpus: 1, count', 'gpus: 1, resources: {mine: 1}, count')
-    assert codes(fit(home, pools, {'w': own}, ray='2.53.0')[0]) == []
+    assert codes(fit(home, pools, {'w': own}, ray='2.53.0, auth: none')[0]) == []
     # without GPUs
     cpus = '{bundles: [{gpus: 0, cpus: 2, count: 2}], strategy: STRICT_PACK, pool: b}'
-    assert said(fit(home, pools, {'w': cpus}, ray='2.53.0')[0])['summary'] == 'Ray 2.53.0 may place workload w on pool a'
+    assert said(fit(home, pools, {'w': cpus}, ray='2.53.0, auth: none')[0])['summary'] == 'Ray 2.53.0 may place workload w on pool a'
 
 
 def test_more_small_nodes_do_not_draw_a_gang_away(home):
@@ -623,7 +635,7 @@ def test_remedies_have_the_market_the_labels_and_the_resources(home):
 def test_without_prices_more_nodes_of_a_pool_are_a_remedy(home):
     """On Kubernetes no price is known; in some regions none of a type. Fewest nodes first."""
     def spec(nodes):
-        return (HEAD % ('2.52.0', f'  a: {{accelerators: "T4:1", nodes: {nodes}}}\n  b: {{accelerators: "T4:4", nodes: 1}}',
+        return (HEAD % ('2.56.1', f'  a: {{accelerators: "T4:1", nodes: {nodes}}}\n  b: {{accelerators: "T4:4", nodes: 1}}',
                         '  w: {gpus: 1, replicas: 14}')).replace(
             '{name: aws, region: us-east-1}', '{name: kubernetes}').replace('m5.2xlarge', 'cpu')
     home.write('c.yaml', spec(2))
@@ -666,7 +678,7 @@ def test_explain(home):
 
 def test_a_remedy_keeps_to_the_budget_or_says_by_how_much_not(home):
     def remedy(usd):
-        spec = HEAD % ('2.52.0', '  a: {accelerators: T4, nodes: 1}', '  w: {gpus: 1, replicas: 3}')
+        spec = HEAD % ('2.56.1', '  a: {accelerators: T4, nodes: 1}', '  w: {gpus: 1, replicas: 3}')
         home.write('c.yaml', spec + f'budget: {{hourly_usd: {usd}}}\n')
         run = home.run('fit', 'c.yaml', '--json', code=None)
         return run.json()['workloads'][0]['remedy']
@@ -844,7 +856,7 @@ def test_a_cluster_that_is_full_to_the_brim_is_decided(home):
                               'pool': [f'p{p}' for p in where]}
     pools = {f'p{i}': {'instance_type': t, 'nodes': 4 if i == 7 else 3} for i, t in enumerate(FULL_POOLS)}
     home.write('c.yaml', json.dumps({'cluster': 'c', 'provider': {'name': 'gcp', 'region': 'us-central1'},
-                                     'ray': {'version': '2.52.0', 'auth': 'none', 'image': 'example.com/ray:1'},
+                                     'ray': {'version': '2.56.1', 'auth': 'none', 'image': 'example.com/ray:1'},
                                      'head': {'instance_type': 'n2-standard-8'}, 'pools': pools, 'workloads': workloads}))
     result = home.run('fit', 'c.yaml', '--json', code=None).json()
     assert result['gpus']['total'] == 121 and result['exact'] and not result['all_fit']
@@ -853,7 +865,7 @@ def test_a_cluster_that_is_full_to_the_brim_is_decided(home):
 
 
 def test_a_cluster_without_any_price_says_so_once(home):
-    home.write('c.yaml', 'cluster: c\nprovider: {name: kubernetes}\nray: {version: 2.52.0, auth: none, image: "example.com/ray:1"}\n'
+    home.write('c.yaml', 'cluster: c\nprovider: {name: kubernetes}\nray: {version: 2.56.1, auth: none, image: "example.com/ray:1"}\n'
                          'head: {instance_type: cpu}\npools:\n  gpu: {accelerators: "T4:1", nodes: {min: 0, max: 4}}\n'
                          'workloads:\n  w: {gpus: 1}\n')
     text = ' '.join(home.run('fit', 'c.yaml').out.split())

@@ -80,7 +80,7 @@ def random_spec(n):
 
 def ask(home, spec):
     whole = {'cluster': 'c', 'provider': {'name': 'aws', 'region': 'us-east-1'},
-             'ray': {'version': '2.52.0', 'python': '3.11'}, 'head': {'instance_type': 'm5.2xlarge'}, **spec}
+             'ray': {'version': '2.56.1', 'python': '3.11'}, 'head': {'instance_type': 'm5.2xlarge'}, **spec}
     home.write('c.yaml', json.dumps(whole))
     report = home.run('fit', 'c.yaml', '--json', code=None).json()
     return report, {w['workload']: w for w in report['workloads']}

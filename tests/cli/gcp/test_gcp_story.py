@@ -14,7 +14,7 @@ POOLS = {'train': 'accelerators: "A100:1", nodes: 2', 'legacy': f'accelerators: 
 
 def spec(pools=None, provider='', head='', extra=''):
     lines = ['cluster: research', 'labels: {team: ml}', f'provider: {{name: gcp, region: us-central1{provider}}}',
-             'ray: {version: 2.52.0, python: "3.11", image: "rayproject/ray:2.52.0-py311-cu121"}',
+             'ray: {version: 2.56.1, python: "3.11", image: "rayproject/ray:2.56.1-py311-cu121"}',
              f'head: {{instance_type: n2-standard-8{head}}}', 'pools:']
     lines += [f'  {name}: {{{text}}}' for name, text in (POOLS if pools is None else pools).items()]
     return '\n'.join(lines) + '\n' + extra

@@ -6,7 +6,7 @@ from program import IMAGE
 
 def spec(pools=None, provider='', extra='', name='research', labels='{team: ml}', env=None):
     lines = [f'cluster: {name}', f'labels: {labels}', f"provider: {{name: kubernetes, namespace: ml{', ' + provider if provider else ''}}}",
-             f'ray: {{version: 2.52.0, python: "3.11", image: "{IMAGE}"}}', 'head: {instance_type: cpu}', 'pools:']
+             f'ray: {{version: 2.56.1, python: "3.11", image: "{IMAGE}"}}', 'head: {instance_type: cpu}', 'pools:']
     for pool, shape in (pools if pools is not None else {'train': 2}).items():
         accelerators, nodes = shape if isinstance(shape, tuple) else ('T4:1', shape)
         more = f', env: {{{env[pool]}}}' if env and pool in env else ''

@@ -52,13 +52,13 @@ def test_kubectl_sees_and_edits_every_object(queues, nodes, home, kubectl):
         assert 'raygpu.io/address: kubernetes.ray_cluster.research' in described and 'Group Name:' in described
 
         # another template of a group, by an editor: the group's pods are rolled back
-        kubectl('edit', 'raycluster', 'research', editor="sed -i 's/rayproject\\/ray:2.52.0-py311-cu121/rayproject\\/ray:nightly/'")
+        kubectl('edit', 'raycluster', 'research', editor="sed -i 's/rayproject\\/ray:2.56.1-py311-cu121/rayproject\\/ray:nightly/'")
         world.settle()
         text = drift(home)
         assert 'rayproject/ray:nightly' in text and 'kubernetes.worker_group.train' in text and 'kubernetes.ray_cluster.research' in text
         forced(home)
         images = {one['spec']['containers'][0]['image'] for one in queues.list('Pod', 'ml')}
-        assert images == {'rayproject/ray:2.52.0-py311-cu121'}
+        assert images == {'rayproject/ray:2.56.1-py311-cu121'}
 
         # a quota, and a label
         kubectl('patch', 'clusterqueue', 'all', '--type=merge', '-p', '{"spec": {"queueingStrategy": "StrictFIFO"}}')

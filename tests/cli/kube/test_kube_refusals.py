@@ -116,7 +116,7 @@ def test_fields_of_another_manager(cluster, user):
     assert 'conflict with "kubectl-edit"' in words(result) and '.spec.rayVersion' in words(result), result
     assert 'raygpu apply --force-conflicts' in words(result)
     user.apply('cluster.yaml', '--force-conflicts')
-    assert cluster.get('RayCluster', 'ml', 'research')['spec']['rayVersion'] == '2.52.0'
+    assert cluster.get('RayCluster', 'ml', 'research')['spec']['rayVersion'] == '2.56.1'
     user.run('plan', 'cluster.yaml', '--detailed-exitcode')
 
 
@@ -144,9 +144,9 @@ def test_an_object_that_others_made_again(cluster, user, world):
 
 
 def test_an_image_that_cannot_be_pulled(nodes, user):
-    nodes.broken_images.add('rayproject/ray:2.52.0-py311-cu121')
+    nodes.broken_images.add('rayproject/ray:2.56.1-py311-cu121')
     result = user.apply(code=None)
-    assert result.code != 0 and 'image rayproject/ray:2.52.0-py311-cu121 cannot be pulled' in words(result), result
+    assert result.code != 0 and 'image rayproject/ray:2.56.1-py311-cu121 cannot be pulled' in words(result), result
     assert 'ImagePullBackOff' in words(result)
 
 

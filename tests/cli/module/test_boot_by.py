@@ -66,7 +66,7 @@ def test_a_cloud_that_starts_the_container_gets_all_that_it_needs(home, cloud):
     small = boots['small']
     assert small['command'][:2] == ['ray', 'start'] and f'--address={head["private_ip"]}:6379' in small['command']
     assert '--head' in boots['head']['command'] and 'address' not in ' '.join(boots['head']['command'][3:])
-    assert small['image'].startswith('rayproject/ray:2.52.0') and small['gpus'] == 1
+    assert small['image'].startswith('rayproject/ray:2.56.1') and small['gpus'] == 1
     assert small['env']['RAY_NODE_TYPE_NAME'] == 'small' and small['env']['RAY_AUTH_MODE'] == 'token'
     assert small['labels']['ray.io/accelerator-type'] == 'T4'
     assert re.fullmatch('[0-9a-f]{64}', small['token']) and boots['head']['token'] == small['token']

@@ -95,7 +95,7 @@ class DepotHome(own_module.ModuleHome):
         places = [f'{{name: depot, endpoint: "{self.cloud.url}", region: {region}}}' for region in regions]
         self.write('cluster.yaml', '\n'.join([
             'cluster: lent', f'provider: {places[0] if len(places) == 1 else "{any_of: [" + ", ".join(places) + "]}"}',
-            'ray: {version: 2.52.0, python: "3.11"}', 'head: {instance_type: cpu.large}', 'pools:', f'  {pools}', more,
+            'ray: {version: 2.56.1, python: "3.11"}', 'head: {instance_type: cpu.large}', 'pools:', f'  {pools}', more,
             '']))
 
     def told(self, command, *arguments, code=0):

@@ -17,12 +17,12 @@ ELSEWHERE = {'DescribeCapacityReservations',            # by id: never more than
 GCP = """cluster: pages
 labels: {team: ml}
 provider: {name: gcp, region: us-central1}
-ray: {version: 2.52.0, python: "3.11", image: "rayproject/ray:2.52.0-py311-cu121"}
+ray: {version: 2.56.1, python: "3.11", image: "rayproject/ray:2.56.1-py311-cu121"}
 head: {instance_type: n2-standard-8}
 pools:
   w: {accelerators: "T4:1", nodes: 6}
 """
-ECR = 'image: "123456789012.dkr.ecr.us-east-1.amazonaws.com/ray:2.52.0"'
+ECR = 'image: "123456789012.dkr.ecr.us-east-1.amazonaws.com/ray:2.56.1"'
 
 
 def token_of(body):

@@ -114,11 +114,11 @@ def cloud():
 
 
 class MeshHome(own_module.ModuleHome):
-    def spec(self, train=4, image='2.52.0-py311', more='', namespace='team-a'):
+    def spec(self, train=4, image='2.56.1-py311', more='', namespace='team-a'):
         self.write('cluster.yaml', f'''cluster: meshed
 labels: {{team: ml}}
 provider: {{name: mesh, endpoint: "{self.cloud.url}", namespace: {namespace}}}
-ray: {{version: 2.52.0, python: "3.11", image: "rayproject/ray:{image}"}}
+ray: {{version: 2.56.1, python: "3.11", image: "rayproject/ray:{image}"}}
 head: {{instance_type: cpu}}
 pools:
   train: {{accelerators: "A100:8", nodes: {train}}}
@@ -166,7 +166,7 @@ def test_a_word_for_several_models_means_the_first_in_the_table(home):
 def test_from_apply_to_destroy(home, cloud):
     home.apply()
     group = cloud.one()['groups']['train']
-    assert group['least'] == group['most'] == 4 and group['gpus'] == 8 and group['image'].endswith(':2.52.0-py311')
+    assert group['least'] == group['most'] == 4 and group['gpus'] == 8 and group['image'].endswith(':2.56.1-py311')
     assert group['command'] and len(cloud.one()['token']) >= 32
     no_changes(home)
     assert home.run('drift', 'cluster.yaml').out.startswith('No drift.')

@@ -108,7 +108,7 @@ def test_settings_of_pools_that_cannot_be_checked_are_refused(tmp_path, modules,
     path.write_text(json.dumps(schema))
     home = Home(tmp_path)
     home.write('cluster.yaml', 'cluster: a\nprovider: {name: template, region: north, endpoint: "http://127.0.0.1:1"}\n'
-               'ray: {version: 2.52.0, python: "3.11"}\nhead: {instance_type: cpu.large}\npools: {}\n')
+               'ray: {version: 2.56.1, python: "3.11"}\nhead: {instance_type: cpu.large}\npools: {}\n')
     assert why in ' '.join(home.run('validate', 'cluster.yaml', '--provider-dir', str(tmp_path / 'changed'), code=1).err.split())
 
 

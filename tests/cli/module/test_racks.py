@@ -81,7 +81,7 @@ class RackHome(own_module.ModuleHome):
         pools += [f'  serve: {{accelerators: "T4:1", nodes: {elastic}}}'] if elastic else []
         self.write('cluster.yaml', '\n'.join([
             'cluster: racked', f'provider: {{name: racks, region: north, endpoint: "{self.cloud.url}"}}',
-            'ray: {version: 2.52.0, python: "3.11"}', 'head: {instance_type: cpu.large}', 'pools:', *pools, more, '']))
+            'ray: {version: 2.56.1, python: "3.11"}', 'head: {instance_type: cpu.large}', 'pools:', *pools, more, '']))
 
 
 @pytest.fixture

@@ -82,7 +82,7 @@ def spec(cloud, small=4, extra='', labels='team: ml'):
     return f'''cluster: third
 labels: {{{labels}}}
 provider: {{name: template, region: north, endpoint: "{cloud.url}", project: lab{extra}}}
-ray: {{version: 2.52.0, python: "3.11"}}
+ray: {{version: 2.56.1, python: "3.11"}}
 head: {{instance_type: cpu.large}}
 pools:
   big: {{accelerators: "A100:8", nodes: 1, zones: [b2]}}

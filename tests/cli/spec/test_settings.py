@@ -4,7 +4,7 @@ from program import Home
 
 SPEC = '''cluster: research
 provider: {provider}
-ray: {{version: 2.52.0, python: "3.11"}}
+ray: {{version: 2.56.1, python: "3.11"}}
 head: {{instance_type: m5.large{head}}}
 '''
 

@@ -61,7 +61,7 @@ class RackHome(Home):
                           for host, like in zip(self.rack.hosts, ('', ', gpus: "T4:1"', ', gpus: "T4:1"', ''))]
         self.write('cluster.yaml', '\n'.join([
             f'cluster: {name}', 'provider:', '  name: ssh', f'  ssh_config: {self.rack.config}', '  hosts:', *lines,
-            'ray: {version: 2.52.0, python: "3.11"}', 'head: {instance_type: cpu}', 'pools:',
+            'ray: {version: 2.56.1, python: "3.11"}', 'head: {instance_type: cpu}', 'pools:',
             f'  train: {{{pool}, nodes: {nodes}}}', more, '']))
 
     def told(self, command, *arguments, code=0):

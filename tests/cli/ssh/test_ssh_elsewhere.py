@@ -16,7 +16,7 @@ def home(tmp_path):
 
 def spec(home, inventory, *more, pool='nodes: 2'):
     home.write('cluster.yaml', '\n'.join([
-        'cluster: small', 'provider:', '  name: ssh', f'  inventory: {inventory}', *more, 'ray: {version: 2.52.0, python: "3.11"}',
+        'cluster: small', 'provider:', '  name: ssh', f'  inventory: {inventory}', *more, 'ray: {version: 2.56.1, python: "3.11"}',
         'head: {instance_type: cpu}', 'pools:', f'  train: {{accelerators: "T4:8", {pool}}}', '']))
 
 

@@ -14,7 +14,7 @@ def home(tmp_path):
 
 def spec(home, *hosts, nodes=1, more=''):
     home.write('cluster.yaml', '\n'.join([
-        'cluster: small', 'provider:', '  name: ssh', '  hosts:', *(f'    - {{{host}}}' for host in hosts), 'ray: {version: 2.52.0, python: "3.11"}',
+        'cluster: small', 'provider:', '  name: ssh', '  hosts:', *(f'    - {{{host}}}' for host in hosts), 'ray: {version: 2.56.1, python: "3.11"}',
         'head: {instance_type: cpu}', 'pools:', f'  train: {{accelerators: "T4:8", nodes: {nodes}}}', more, '']))
 
 
@@ -97,7 +97,7 @@ LABELLED = ['address: gpu1, gpus: "T4:8", labels: {fabric: ib, team: vision}', '
 def two_pools(home, labelled, others):
     home.write('cluster.yaml', '\n'.join([
         'cluster: small', 'provider:', '  name: ssh', '  hosts:', '    - {address: head}', *(f'    - {{{host}}}' for host in LABELLED),
-        'ray: {version: 2.52.0, python: "3.11"}', 'head: {instance_type: cpu}', 'pools:',
+        'ray: {version: 2.56.1, python: "3.11"}', 'head: {instance_type: cpu}', 'pools:',
         f'  a: {{accelerators: "T4:8", nodes: {others}}}', f'  b: {{accelerators: "T4:8", {labelled}}}', '']))
 
 
@@ -151,7 +151,7 @@ def racks(home, *names, more=''):
     home.write('cluster.yaml', '\n'.join([
         'cluster: racks', 'provider:', '  name: ssh', '  hosts:', '    - {address: head}',
         *(f'    - {{address: gpu{number}, gpus: "T4:8", rack: {rack}}}' for number, rack in enumerate(names)),
-        'ray: {version: 2.52.0, python: "3.11"}', 'head: {instance_type: cpu}', 'pools:', f'  train: {{accelerators: "T4:8", nodes: {len(names)}{more}}}', '']))
+        'ray: {version: 2.56.1, python: "3.11"}', 'head: {instance_type: cpu}', 'pools:', f'  train: {{accelerators: "T4:8", nodes: {len(names)}{more}}}', '']))
 
 
 @pytest.mark.parametrize('now', ['r2 r2', 'r1 r2'])

@@ -16,7 +16,7 @@ def home(tmp_path):
 def test_300_hosts_are_asked_once(home):
     home.write('cluster.yaml', '\n'.join([
         'cluster: many', 'provider:', '  name: ssh', '  hosts:', '    - {address: head}', '    - {address: "gpu[001-300]", gpus: "A100-80GB:8"}',
-        'ray: {version: 2.52.0, python: "3.11"}', 'head: {instance_type: cpu}', 'pools:', '  train: {accelerators: "A100-80GB:8", nodes: 280}', '']))
+        'ray: {version: 2.56.1, python: "3.11"}', 'head: {instance_type: cpu}', 'pools:', '  train: {accelerators: "A100-80GB:8", nodes: 280}', '']))
     said = ' '.join(home.run('plan', 'cluster.yaml').err.split())
     assert 'train takes gpu001, gpu002, gpu003, gpu004, gpu005, gpu006, gpu007, gpu008 and 272 more' in said, said
     asked = home.connections()
@@ -37,7 +37,7 @@ def test_300_hosts_are_asked_once(home):
 def test_a_pool_gets_the_hosts_that_there_are(home, gpus, accelerators, type_):
     home.write('cluster.yaml', '\n'.join([
         'cluster: named', 'provider:', '  name: ssh', '  hosts:', '    - {address: head}', f'    - {{address: "gpu[1-2]", gpus: "{gpus}"}}',
-        'ray: {version: 2.52.0, python: "3.11"}', 'head: {instance_type: cpu}', 'pools:', f'  train: {{accelerators: {accelerators}, nodes: 2}}', '']))
+        'ray: {version: 2.56.1, python: "3.11"}', 'head: {instance_type: cpu}', 'pools:', f'  train: {{accelerators: {accelerators}, nodes: 2}}', '']))
     end = home.run('plan', 'cluster.yaml', code=0 if type_ else 8)
     said = ' '.join((end.out + end.err).split())
     missing = 'the hosts of the inventory have these shapes: cpu, A100-80GB:8'
@@ -47,7 +47,7 @@ def test_a_pool_gets_the_hosts_that_there_are(home, gpus, accelerators, type_):
 def small(home, nodes=2):
     home.write('cluster.yaml', '\n'.join([
         'cluster: small', 'provider:', '  name: ssh', '  hosts:', '    - {address: head}', '    - {address: "gpu[1-3]", gpus: "T4:8"}',
-        'ray: {version: 2.52.0, python: "3.11"}', 'head: {instance_type: cpu}', 'pools:', f'  train: {{accelerators: "T4:8", nodes: {nodes}}}', '']))
+        'ray: {version: 2.56.1, python: "3.11"}', 'head: {instance_type: cpu}', 'pools:', f'  train: {{accelerators: "T4:8", nodes: {nodes}}}', '']))
 
 
 def test_a_head_writes_nothing_but_its_address_into_the_scripts_of_workers(home):
@@ -136,7 +136,7 @@ def test_the_example_is_a_cluster_in_one_rack(home):
 def test_what_no_host_says_is_done_is_not_done(home):
     """Each host answers, and says neither that it was done nor why not."""
     home.write('cluster.yaml', '\n'.join([
-        'cluster: many', 'provider:', '  name: ssh', '  hosts: [{address: head}]', 'ray: {version: 2.52.0, python: "3.11"}',
+        'cluster: many', 'provider:', '  name: ssh', '  hosts: [{address: head}]', 'ray: {version: 2.56.1, python: "3.11"}',
         'head: {instance_type: cpu}', '']))
     home.run('apply', 'cluster.yaml', '--auto-approve', '--no-wait')
     home.write('bin/ssh', home.read('bin/ssh').replace("ok='raygpu: ok'", ':').replace('rm -f', ':'))
@@ -149,7 +149,7 @@ def test_what_no_host_says_is_done_is_not_done(home):
 
 def test_connect_follows_the_inventory(home):
     """Nothing changes on the hosts."""
-    text = '\n'.join(['cluster: many', 'provider:', '  name: ssh', '  hosts:', '    - {address: head}', 'ray: {version: 2.52.0, python: "3.11"}',
+    text = '\n'.join(['cluster: many', 'provider:', '  name: ssh', '  hosts:', '    - {address: head}', 'ray: {version: 2.56.1, python: "3.11"}',
                       'head: {instance_type: cpu}', ''])
     home.write('cluster.yaml', text)
     home.run('apply', 'cluster.yaml', '--auto-approve', '--no-wait')
@@ -167,7 +167,7 @@ def test_connect_follows_the_inventory(home):
 def test_a_host_that_the_inventory_no_longer_has_is_kept_and_not_asked(home):
     """Whatever its name reaches, with the user and port of the others or without."""
     text = '\n'.join(['cluster: many', 'provider:', '  name: ssh', '  port: 2222', '  hosts:', '    - {address: head}', '    - {address: gpu1, gpus: "A100-80GB:8", rack: r1}',
-                      '    - {address: gpu2, gpus: "A100-80GB:8", rack: r1}', 'ray: {version: 2.52.0, python: "3.11"}', 'head: {instance_type: cpu}', 'pools:',
+                      '    - {address: gpu2, gpus: "A100-80GB:8", rack: r1}', 'ray: {version: 2.56.1, python: "3.11"}', 'head: {instance_type: cpu}', 'pools:',
                       '  train: {accelerators: "A100-80GB:8", nodes: 1}', ''])
     home.write('cluster.yaml', text)
     home.run('apply', 'cluster.yaml', '--auto-approve', '--no-wait')

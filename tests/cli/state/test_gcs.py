@@ -64,7 +64,7 @@ def test_machines_share_it(home, other, gs, url):
 def test_the_role_that_raygpu_prints(home):
     role = {task: set(home.run('iam', home.write('gcp.yaml', (
         'cluster: research\nprovider: {name: gcp, region: us-central1, project: demo-project}\n'
-        'ray: {version: 2.52.0, python: "3.11", image: "rayproject/ray:2.52.0-py311-cu121"}\nhead: {instance_type: e2-standard-4}\n'
+        'ray: {version: 2.56.1, python: "3.11", image: "rayproject/ray:2.56.1-py311-cu121"}\nhead: {instance_type: e2-standard-4}\n'
         'pools:\n  w: {accelerators: "T4:1", nodes: 1}\n')), '--for', task).json()['includedPermissions']) for task in ('state', 'state-read')}
     assert role == {'state': WRITING, 'state-read': READING | {'storage.buckets.get'}}
 
