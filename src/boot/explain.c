@@ -102,16 +102,32 @@ static bool is_commands(const char *field)
 	       g_str_equal(field, "setup_commands");
 }
 
-/* Options of `ray start` that are fields of the spec. */
-static void put_option(json_t *fields, const char *word)
+typedef struct {
+	const char *prefix, *field;
+	bool is_size; /* bytes, whole GiB in the spec */
+} Named;
+
+/* Assignments, and options of `ray start`, that are fields of the spec. */
+static const Named assignments[] = {{"image=", "ray.image", false}, {"auth=", "ray.auth", false},
+	{"rdma=", "network.rdma", false}, {"market=", "market", false},
+	{"registry_user=", "ray.registry.login.username", false},
+	{"registry_secret=", "ray.registry.login.password_secret", false},
+	{"gate=", "health.gate", false}, {"diag=", "health.diag", false}};
+static const Named options[] = {{"--num-cpus=", "num_cpus", false},
+	{"--memory=", "ray_start.memory", true},
+	{"--object-store-memory=", "ray_start.object_store_memory", true},
+	{"--system-config=", "ray_start.system_config", false}};
+
+static void put_named(json_t *fields, const Named *named, size_t n, const char *word)
 {
-	static const char *const named[][2] = {{"--num-cpus=", "num_cpus"},
-		{"--memory=", "ray_start.memory"},
-		{"--object-store-memory=", "ray_start.object_store_memory"},
-		{"--system-config=", "ray_start.system_config"}};
-	for (size_t i = 0; i < G_N_ELEMENTS(named); i++) {
-		if (g_str_has_prefix(word, named[i][0]))
-			put(fields, named[i][1], "", json_string(word + strlen(named[i][0])));
+	for (size_t i = 0; i < n; i++) {
+		if (!g_str_has_prefix(word, named[i].prefix))
+			continue;
+		const char *value = word + strlen(named[i].prefix);
+		put(fields, named[i].field, "",
+			named[i].is_size ? json_sprintf("%" G_GUINT64_FORMAT "GiB",
+						   g_ascii_strtoull(value, NULL, 10) >> 30)
+					 : json_string(value));
 	}
 }
 
@@ -125,11 +141,6 @@ static void put_joined(json_t *fields, const char *field, const char *separator,
 /* One word of node.conf, in a list ("ray_args") or by itself ("image=..."). */
 static void put_word(json_t *fields, const char *list, const char *word)
 {
-	static const char *const named[][2] = {{"image=", "ray.image"}, {"auth=", "ray.auth"},
-		{"rdma=", "network.rdma"}, {"market=", "market"},
-		{"registry_user=", "ray.registry.login.username"},
-		{"registry_secret=", "ray.registry.login.password_secret"},
-		{"gate=", "health.gate"}, {"diag=", "health.diag"}};
 	if (g_str_equal(list, "container_args") && !g_str_equal(word, "--env"))
 		put_variable(fields, word);
 	else if (g_str_equal(list, "ray_args") && g_str_has_prefix(word, "--labels="))
@@ -137,11 +148,9 @@ static void put_word(json_t *fields, const char *list, const char *word)
 	else if (g_str_equal(list, "ray_args") && g_str_has_prefix(word, "--resources="))
 		put_resources(fields, word + strlen("--resources="));
 	else if (g_str_equal(list, "ray_args"))
-		put_option(fields, word);
-	for (size_t i = 0; *list == '\0' && i < G_N_ELEMENTS(named); i++) {
-		if (g_str_has_prefix(word, named[i][0]))
-			put(fields, named[i][1], "", json_string(word + strlen(named[i][0])));
-	}
+		put_named(fields, options, G_N_ELEMENTS(options), word);
+	else if (*list == '\0')
+		put_named(fields, assignments, G_N_ELEMENTS(assignments), word);
 	if (g_str_equal(list, "mig"))
 		put_joined(fields, "share.mig", ", ", word);
 	else if (is_commands(list) || g_str_equal(list, "mounts"))

@@ -61,6 +61,26 @@ static void test_fields(void)
 		"{\"after\":\"4\",\"change\":\"added\",\"field\":\"share.time_slices\"}]");
 }
 
+/* As the spec has them, not in the bytes of `ray start`. */
+static void test_options(void)
+{
+	g_autofree char *text = explained(
+		user_data("", CONF("i", "", "  '--num-cpus=0'\n  '--memory=2147483648'\n"), "s"),
+		user_data("",
+			CONF("i", "",
+				"  '--memory=3221225472'\n  '--object-store-memory=1073741824'\n"
+				"  '--system-config={\"a\":1}'\n"),
+			"s"));
+	g_assert_cmpstr(text, ==,
+		"[{\"before\":\"0\",\"change\":\"removed\",\"field\":\"num_cpus\"},"
+		"{\"after\":\"3GiB\",\"before\":\"2GiB\",\"change\":\"changed\",\"field\":"
+		"\"ray_start.memory\"},"
+		"{\"after\":\"1GiB\",\"change\":\"added\",\"field\":"
+		"\"ray_start.object_store_memory\"},"
+		"{\"after\":\"{\\\"a\\\":1}\",\"change\":\"added\",\"field\":"
+		"\"ray_start.system_config\"}]");
+}
+
 static void test_health(void)
 {
 	g_autofree char *text = explained(user_data("", "gate=true\ndiag=1\nnvlink=1\n", "s"),
@@ -139,6 +159,7 @@ int main(int argc, char **argv)
 	g_test_init(&argc, &argv, NULL);
 	g_test_add_func("/explain/fields", test_fields);
 	g_test_add_func("/explain/other_version", test_other_version);
+	g_test_add_func("/explain/options", test_options);
 	g_test_add_func("/explain/health", test_health);
 	g_test_add_func("/explain/commands-and-mounts", test_commands_and_mounts);
 	g_test_add_func("/explain/several-lines", test_values_of_several_lines);
