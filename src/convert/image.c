@@ -7,7 +7,6 @@
 /* Ray has an image for each kind of node and finds its version in it; a spec has one image, and
  * states the versions. */
 
-#define FIRST_WITH_TOKEN "2.52.0" /* src/spec/ray_rules.c */
 #define DEFAULT_RAY "2.56.1"
 #define DEFAULT_PYTHON "3.11"
 
@@ -122,10 +121,10 @@ static void put_version(Convert *convert, const char *from_image, const char *im
 	put_ray(convert, "version", version ? version : DEFAULT_RAY,
 		from_image ? image_at : convert->version_at,
 		"the file names no version: assumed, check it");
-	if (version && rg_version_compare(version, FIRST_WITH_TOKEN) < 0)
+	if (version && rg_version_compare(version, RG_RAY_FIRST_WITH_TOKEN) < 0)
 		put_ray(convert, "auth", "none", NULL,
 			"as in Ray: everyone who reaches the head can run code; "
-			"from 2.54.0 on, leave this out");
+			"from " RG_RAY_FIRST_CLOSED " on, leave this out");
 }
 
 void convert_images_finish(Convert *convert)

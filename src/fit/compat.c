@@ -3,9 +3,6 @@
 #include <string.h>
 #include "base/version.h"
 
-/* Of Ray's dashboard agent, on every node (src/boot/README.md). */
-#define RG_AGENT_PORT "52365"
-
 static void check_node_labels(const RgCompatCheck *check)
 {
 	const RgCluster *cluster = check->cluster;
@@ -24,7 +21,8 @@ static void check_node_labels(const RgCompatCheck *check)
 	}
 }
 
-/* Before it had a token check of its own, the agent on each node ran the jobs of anyone. */
+/* Before it had a token check of its own, Ray's dashboard agent on each node ran the jobs of anyone
+ * (its port: src/boot/README.md). */
 static void check_agent(const RgCompatCheck *check)
 {
 	const RgRay *ray = &check->cluster->ray;
@@ -32,8 +30,8 @@ static void check_agent(const RgCompatCheck *check)
 		return;
 	const char *from = rg_compat_option_from(check->compat, "agent", "token");
 	RgDiag *diag = rg_diags_warning(check->diags, "compat.open-agent",
-		"Ray %s runs jobs without the token for anyone who reaches port " RG_AGENT_PORT
-		" of a node",
+		"Ray %s runs jobs without the token for anyone who reaches port 52365 of a "
+		"node",
 		ray->version);
 	rg_diag_at(diag, rg_cluster_source(check->cluster, "/ray/version"));
 	rg_diag_hint(diag, "use Ray %s.0 or later, which requires the token there too", from);

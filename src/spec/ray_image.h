@@ -1,5 +1,5 @@
-/* Container images of Ray: the image for a version and a Python, and what a tag of rayproject/ray
- * says about its contents. Pure; src/spec only. */
+/* Ray's versions and container images: the image for a version and a Python, and what a tag of
+ * rayproject/ray says about its contents. Pure. */
 #pragma once
 #include <glib.h>
 #include <stdbool.h>
@@ -24,6 +24,11 @@ bool rg_ray_tag_parse(const char *image, RgRayTag *tag);
 bool rg_ray_image_is_pinned(const char *image);
 /* The image itself, or MIRROR/NAME for images of Docker Hub; `mirror` may be NULL. g_free. */
 char *rg_ray_image_mirrored(const char *image, const char *mirror);
+/* The first version with token authentication: Ray's docs, ray-security/token-auth. */
+#define RG_RAY_FIRST_WITH_TOKEN "2.52.0"
+/* The first that checks the token at the agent of each node too: the row "agent" of
+ * src/catalog/data/ray_options.csv. */
+#define RG_RAY_FIRST_CLOSED "2.54.0"
 /* CUDA of the default image: Ray's own choice for `-gpu` since 2.31. */
 #define RG_RAY_IMAGE_CUDA "12.1"
 /* "rayproject/ray:2.56.1-py311-cu121". g_free. */

@@ -5,11 +5,6 @@
 #include "spec/ray_image.h"
 #include "spec/words.h"
 
-/* The first version with token authentication: Ray's docs, ray-security/token-auth. */
-#define FIRST_WITH_TOKEN "2.52.0"
-/* Earlier ones check it everywhere but at the agent of each node
- * (src/catalog/data/ray_options.csv). */
-#define FIRST_CLOSED "2.54.0"
 /* `ray drain-node` came with it (ray-project/ray pull 43189), and the port of the agent of runtime
  * environments is fixed with an option of 2.8 (pull 39919): earlier ones end with "No such option".
  * All have images with CUDA 12.1 (issue 37907). */
@@ -36,7 +31,7 @@ static bool check_options(const Ray *ray)
 	RgDiag *diag = rg_spec_report(ray->document, "/ray/version", "spec.ray-too-old", ray->diags,
 		"Ray %s lacks options with which nodes start it; they came with " FIRST_THAT_STARTS,
 		ray->version);
-	rg_diag_hint(diag, "use Ray " FIRST_CLOSED " or later");
+	rg_diag_hint(diag, "use Ray " RG_RAY_FIRST_CLOSED " or later");
 	return false;
 }
 
@@ -44,12 +39,12 @@ static void check_age(const Ray *ray)
 {
 	if (!ray->version || g_strcmp0(ray->auth, "none") == 0 ||
 		rg_document_is_spoiled(ray->document, "/ray/auth") ||
-		rg_version_compare(ray->version, FIRST_WITH_TOKEN) >= 0)
+		rg_version_compare(ray->version, RG_RAY_FIRST_WITH_TOKEN) >= 0)
 		return;
 	RgDiag *diag = rg_spec_report(ray->document, "/ray/version", "spec.ray-too-old", ray->diags,
 		"Ray %s has no token authentication; it came with %s", ray->version,
-		FIRST_WITH_TOKEN);
-	rg_diag_hint(diag, "use Ray " FIRST_CLOSED
+		RG_RAY_FIRST_WITH_TOKEN);
+	rg_diag_hint(diag, "use Ray " RG_RAY_FIRST_CLOSED
 			   " or later, or accept an open cluster with ray: {auth: none}");
 }
 

@@ -1,7 +1,9 @@
 /* fit's findings about incompatible Ray, images, drivers and GPUs: one row per finding. */
 #include "fit/compat.h"
 #include <string.h>
+#include "catalog/compat.h"
 #include "catalog_folder.h"
+#include "spec/ray_image.h"
 #include "spec/spec.h"
 
 #define OSS "{'version': '595.91.07', 'modules': 'open'}"
@@ -205,6 +207,16 @@ static void test_case(gconstpointer data)
 	g_assert_true(strstr(first->summary, c->said) || strstr(first->hint, c->said));
 }
 
+/* What the spec's hints recommend is the release of the table. */
+static void test_first_closed(void)
+{
+	g_autoptr(RgDiags) diags = rg_diags_new();
+	g_autoptr(RgCompat) compat = rg_compat_open(diags);
+	g_autofree char *from =
+		g_strconcat(rg_compat_option_from(compat, "agent", "token"), ".0", NULL);
+	g_assert_cmpstr(from, ==, RG_RAY_FIRST_CLOSED);
+}
+
 /* Texts are kept for the process. */
 static const char *read_file(void *folder, const char *name, size_t *len)
 {
@@ -231,6 +243,7 @@ int main(int argc, char **argv)
 		g_autofree char *path = g_strconcat("/fit/compat/", cases[i].name, NULL);
 		g_test_add_data_func(path, &cases[i], test_case);
 	}
+	g_test_add_func("/fit/compat/first-closed", test_first_closed);
 	int result = g_test_run();
 	rg_catalog_free(catalog);
 	rg_catalog_free(plain);

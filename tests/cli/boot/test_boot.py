@@ -196,8 +196,8 @@ def test_ray_counts_the_cpus_that_the_spec_says(tmp_path):
 
 
 def test_ray_starts_with_the_memory_that_the_spec_says(tmp_path):
-    start = '{object_store_memory: 100, memory: 32GB, system_config: {health_check_period_ms: 5000, "a b": "$x \'y\'"}}'
-    result = fit(spec_file(tmp_path, f'  ray_start: {start}\n'.replace('100', '8'), '  some: {accelerators: "A100:8", nodes: 1, ray_start: {object_store_memory: 600GB}}\n'
+    start = '{object_store_memory: 8, memory: 20GB, system_config: {health_check_period_ms: 5000, "a b": "$x \'y\'"}}'
+    result = fit(spec_file(tmp_path, f'  ray_start: {start}\n', '  some: {accelerators: "A100:8", nodes: 1, ray_start: {object_store_memory: 600GB}}\n'
                            '  all: {accelerators: T4, nodes: 1}'))
     schema = json.loads((ROOT / 'schemas/fitted.schema.json').read_text())
     jsonschema.Draft202012Validator(schema).validate(result['fitted'])
@@ -206,7 +206,7 @@ def test_ray_starts_with_the_memory_that_the_spec_says(tmp_path):
         conf = files_of(text)['/etc/raygpu/node.conf'][1]
         words[node['pool']] = [word for word in shlex.split(conf) if re.match('--(memory|object-store-memory|system-config)=|shm_mib=', word)]
     gib = 2 ** 30
-    assert words['head'][1:] == [f'--memory={32 * gib}', f'--object-store-memory={8 * gib}',
+    assert words['head'][1:] == [f'--memory={20 * gib}', f'--object-store-memory={8 * gib}',
                                  '--system-config={"a b":"$x \'y\'","health_check_period_ms":5000}']
     assert words['some'] == [f'shm_mib={600 * 1024 * 105 // 100}', f'--object-store-memory={600 * gib}']
     assert len(words['all']) == 1 and words['all'][0].startswith('shm_mib=')
