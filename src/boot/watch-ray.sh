@@ -71,8 +71,9 @@ print(ray.get_runtime_context().get_node_id())' 2>/dev/null) || id=
 
 # A drain moves no actor: each works until its raylet has said goodbye, which a head would miss for long when the machine is
 # cut off. So Ray ends at the deadline, the raylet first, and its actors start again elsewhere while the node is still there.
+# leave_ray WHEN WHY
 leave_ray() {
-	local left=$(($1 - $(date +%s)))
+	local left=$(($1 - $(date +%s))) why=$2
 	[ "$left" -le 0 ] || sleep "$left"
 	printf '%s' "$why" >"$ended"
 	say "$why; ending Ray"
@@ -102,7 +103,7 @@ drain_ray() {
 	else
 		say "this node could not be drained"
 	fi
-	leave_ray $((now + seconds))
+	leave_ray $((now + seconds)) "$why"
 }
 
 # report_lines LINES: the first word of each is its state.
