@@ -11,16 +11,17 @@
 # shellcheck disable=SC2317  # functions are run by `stage`
 set -u
 cd "$(dirname "$0")/.." || exit 1
+usage() { echo "usage: tests/run.sh [--quick] [--long [plain|asan|slow]]" >&2; exit 4; }
 quick="" long="" part=""
 for word in "$@"; do
   case $word in
   --quick) quick=1 ;;
   --long) long=1 ;;
   plain | asan | slow) part=$word ;;
-  *) long="" part=unknown ;;
+  *) usage ;;
   esac
 done
-[ -z "$part" ] || [ -n "$long" ] || { echo "usage: tests/run.sh [--quick] [--long [plain|asan|slow]]" >&2; exit 4; }
+[ -z "$part" ] || [ -n "$long" ] || usage
 export RAYGPU_LONG=$long
 work=${RAYGPU_TEST_DIR:-/tmp/raygpu-test-$(id -u)}
 results=$work/results

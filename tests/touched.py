@@ -38,7 +38,7 @@ COSTLY = {
     'tests/cli/state/test_state_pull.py tests/cli/state/test_state_move.py tests/cli/state/test_migrate.py '
     'tests/cli/state/test_state_damage.py tests/cli/state/test_process_limits.py':
         'src/remote/ src/objects/ src/state/ src/transfer/ src/seal/ cmd/raygpu/state/',
-    'tests/hosts/test_placement.py': 'src/fit/ src/pack/ src/workloads/',
+    'tests/hosts/test_placement.py': 'src/fit/ src/pack/ src/workloads/ src/render/fit/',
     'tests/hosts/test_ssh_ray.py tests/hosts/test_ssh_hosts.py': 'providers/ssh/ src/boot/',
 }
 # What shells, official clients, servers in Python and kill -9 make of raygpu, which ASan would only slow down; and start-up.

@@ -13,9 +13,9 @@ sys.path[:0] = [str(HERE.parent / 'cli'), str(HERE.parent / 'cli/boot')]
 os.environ.setdefault('RAYGPU_BUILD', str(ROOT / 'build-gcc'))
 
 from own_docker import install  # noqa: E402
+from ray_versions import NEWEST, OLDEST  # noqa: E402
 
-# the version of the examples, and the newest one when this was written
-VERSIONS = ['2.52.0', '2.60.0'] if os.environ.get('RAYGPU_LONG') else ['2.52.0']
+VERSIONS = [OLDEST, NEWEST] if os.environ.get('RAYGPU_LONG') else [OLDEST]
 WORK = Path(os.environ.get('RAYGPU_TEST_DIR', f'/tmp/raygpu-test-{os.getuid()}')) / 'hosts'
 
 

@@ -19,9 +19,10 @@ sys.path[:0] = [str(HERE.parent / 'cli/fit')]
 import ray_rules  # noqa: E402
 import test_ray_order  # noqa: E402
 from program import Home  # noqa: E402
+from ray_versions import NEWEST, OLDEST  # noqa: E402
 
 # hosts of the default run have the older one
-VERSIONS = test_ray_order.RAYS[0 if os.environ.get('RAYGPU_LONG') else 1:]
+VERSIONS = [OLDEST, NEWEST] if os.environ.get('RAYGPU_LONG') else [NEWEST]
 CASES = int(os.environ.get('RAYGPU_PLACEMENTS') or (60 if os.environ.get('RAYGPU_LONG') else 4))
 DIFFERED = [75]  # seeds where Ray once did something else; the others differ from day to day
 MOST_ACTORS = 10  # of a spec: each is a process

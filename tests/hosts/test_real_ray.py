@@ -16,6 +16,7 @@ from conftest import HERE, environment
 from hosts import Host, Network, wait_for
 from ports import free_port
 from program import Home
+from ray_versions import OLDEST
 from sim_server import Sim
 from test_boot import fit
 
@@ -188,7 +189,7 @@ def test_without_the_token_nobody_gets_in(cluster):
     assert head.must(*code, '--header', f'Authorization: Bearer {cluster.token}', url) == '200'
     # compat.open-agent: what the table says of this release is so
     agent = ['--header', 'Content-Type: application/json', '--data', '{"entrypoint": "true"}', f'http://{head.address}:52365/api/job_agent/jobs/']
-    assert worker.must(*code, *agent) == ('200' if cluster.version == '2.52.0' else '401')
+    assert worker.must(*code, *agent) == ('200' if cluster.version == OLDEST else '401')
     driver = ['python3', '-c', f'import ray; ray.init(address="{head.address}:6379", log_to_driver=False); print(len(ray.nodes()))']
     assert container(worker, 'ray', *driver).stdout == '2\n'
     for command in (driver, ['ray', 'status', '--address', f'{head.address}:6379']):
