@@ -139,6 +139,7 @@ stop_service() {
 		"$program" rm --force ray >/dev/null 2>&1
 	done
 	[ -z "${pid:-}" ] || end_group "$pid"
+	[ ! -e "$lib/watch-ray" ] || bash -c "role=; . $lib/watch-ray && open_agent" >/dev/null 2>&1
 	rm -f "$state/supervisor"
 }
 

@@ -322,6 +322,7 @@ set_up
 begin ray
 if [ -n "$container" ]; then count_try ray; else begin_try ray; fi
 say "starting Ray as $role of $image on $instance_id"
+close_agent
 watch_ray &
 watcher=$!
 status=0

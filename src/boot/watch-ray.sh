@@ -22,6 +22,23 @@ ask_ray() {
 	done
 }
 
+# Before Ray 2.54 the agent runs the jobs of anyone who reaches it, token or not. Nobody but this node asks it anything, so
+# other hosts are refused until it has refused a question without the token.
+agent_rule=(INPUT --protocol tcp --dport 52365 ! --in-interface lo --jump REJECT --reject-with tcp-reset)
+open_agent() { iptables --wait --delete "${agent_rule[@]}" 2>/dev/null || true; }
+close_agent() {
+	[ "$auth" = token ] && command -v iptables >/dev/null || return 0
+	open_agent
+	iptables --wait --insert "${agent_rule[@]}" 2>/dev/null || say "iptables can't close port 52365 to other hosts"
+}
+open_agent_that_refuses() {
+	local status
+	[ "$auth" = token ] || return 0
+	status=$(curl --silent --noproxy '*' --max-time 5 --output /dev/null --write-out '%{http_code}' \
+		http://127.0.0.1:52365/api/job_agent/jobs/none/logs) || return 0
+	[[ $status != 40[13] ]] || open_agent
+}
+
 # `ray start --block` keeps running after a raylet exits with 0, 15, -15 or 143. The service then starts Ray
 # again.
 end_ray() {
@@ -152,6 +169,7 @@ watch_ray() {
 	done
 	report joined instance="$instance_id" gpus="${slices:-$gpus}" driver="$driver"
 	end_try ray
+	open_agent_that_refuses
 	if may_be_taken_back; then
 		find_ray_node &
 		asking=$!

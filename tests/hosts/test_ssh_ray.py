@@ -7,6 +7,7 @@ from conftest import environment
 from hosts import wait_for
 from ports import free_port
 from program import Home
+from ray_versions import OLDEST
 from ssh_hosts import skip_where_not, ssh_hosts
 
 GPUS = [None, 'A100-40GB:8', 'V100-16GB:4', 'T4:1', 'T4:1']
@@ -107,5 +108,8 @@ def test_the_life_of_a_cluster(rack, tmp_path):
     assert 'No changes.' in told('plan', '--detailed-exitcode')
     assert job() == where
 
+    closed = ['--dport 52365' in host.must('iptables', '-S') for host in nodes.values()]
+    assert set(closed) == {rack.version == OLDEST}, 'agents that run jobs without the token are closed to other hosts'
     told('destroy', '--auto-approve')
+    assert not any('52365' in host.must('iptables', '-S') for host in rack.hosts)
     assert {host.folder.name: left(host) for host in rack.hosts} == {host.folder.name: [] for host in rack.hosts}

@@ -40,6 +40,7 @@ class Living(Node):
                   exit ;;''', 1))
         curl = (self.bin / 'curl').read_text()
         (self.bin / 'curl').write_text(curl.replace('*) exit 22 ;;', f'''
+            *job_agent*) cat "{self.folder}/agent" 2>/dev/null; exit ;;
             *spot/instance-action | *recommendations/rebalance)
                 case "$*" in *"metadata-token: SESSION"*) ;; *) exit 1 ;; esac
                 if [ -e "{self.folder}/expired" ]; then rm "{self.folder}/expired"; printf ' 401'; exit; fi
@@ -96,6 +97,19 @@ class Living(Node):
             first.append(self.asked())
             return self.asked() >= first[0] + n
         return enough
+
+
+@pytest.mark.parametrize('answer,last', [('404', '--insert'), ('200', '--insert'), ('', '--insert'), ('401', '--delete'), ('403', '--delete')])
+def test_an_agent_is_closed_to_others_until_it_requires_the_token(answer, last, tmp_path):
+    """As Ray before 2.54 does not."""
+    node = Living(tmp_path)
+    (node.folder / 'agent').write_text(answer)
+    node.program('iptables', f'printf "%s\\n" "$*" >>"{node.folder}/rules"')
+    node.live((node.has('joined'), lambda: None), (node.asks_more(2), node.end))
+    rules = (node.folder / 'rules').read_text().splitlines()
+    assert [rule.split()[1] for rule in rules] == ['--delete', '--insert'] + ['--delete'] * (last == '--delete')
+    assert {' '.join(rule.split()[2:]) for rule in rules} == {'INPUT --protocol tcp --dport 52365 ! --in-interface lo --jump REJECT --reject-with tcp-reset'}
+    assert '--header' not in next(line for line in (node.folder / 'curl.log').read_text().splitlines() if 'job_agent' in line)
 
 
 @pytest.mark.parametrize('pool', [None, '{accelerators: "A100:8", nodes: 1}'])
