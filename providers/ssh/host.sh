@@ -11,7 +11,7 @@ lib=/usr/local/lib/raygpu
 unit=raygpu-ray.service
 lock=/run/raygpu.lock
 # All that src/boot and this file write there: what else is in these folders is not raygpu's, or is raygpu itself.
-node_files=("$lib"/{cloud,cut-gpus,fatal-xids,gate,install-docker,lease,open-fast-network,prepare,report,report-nodes.py,start-ray,supervise,watch-ray}
+node_files=("$lib"/{cloud,cut-gpus,fatal-xids,gate,install-docker,lease,open-fast-network,prepare,report,report-nodes.py,start-ray,stop-ray,supervise,watch-ray}
 	/etc/systemd/system/{raygpu-lease,raygpu-ray}.service)
 
 tell() {
@@ -130,7 +130,10 @@ stop_service() {
 	local pid
 	if has_systemd; then
 		systemctl disable --now "$unit" >/dev/null 2>&1
-	elif pid=$(supervisor); then
+	else
+		[ ! -e "$lib/stop-ray" ] || bash "$lib/stop-ray" >/dev/null 2>&1
+	fi
+	if pid=$(supervisor); then
 		kill -TERM -- "-$pid" 2>/dev/null
 	fi
 	for program in docker podman; do
@@ -139,7 +142,6 @@ stop_service() {
 		"$program" rm --force ray >/dev/null 2>&1
 	done
 	[ -z "${pid:-}" ] || end_group "$pid"
-	[ ! -e "$lib/watch-ray" ] || bash -c "role=; . $lib/watch-ray && open_agent" >/dev/null 2>&1
 	rm -f "$state/supervisor"
 }
 

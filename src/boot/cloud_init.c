@@ -237,6 +237,7 @@ static void write_config(Config *config, const RgBootNode *node, const json_t *r
 		add_embedded(config, node, "/usr/local/lib/raygpu/report-nodes.py", "0644",
 			"report-nodes.py");
 	add_embedded(config, node, "/usr/local/lib/raygpu/start-ray", "0755", "start-ray.sh");
+	add_embedded(config, node, "/usr/local/lib/raygpu/stop-ray", "0755", "stop-ray.sh");
 	add_embedded(config, node, "/etc/systemd/system/raygpu-ray.service", "0644",
 		"raygpu-ray.service");
 	add_lease(config, node);

@@ -274,8 +274,6 @@ if [ -e "$lib/prepare" ]; then
 fi
 
 driver=
-ended=/run/raygpu/ended
-taken_back=/run/raygpu/taken-back
 last_line=/run/raygpu/last-line
 install -d -m 0711 /run/raygpu
 rm -f "$ended" "$last_line"

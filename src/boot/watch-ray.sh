@@ -2,6 +2,10 @@
 # Runs beside the container, as part of raygpu-ray.service. Sourced by start-ray.
 # shellcheck disable=SC2154 # set by node.conf and start-ray
 
+ended=/run/raygpu/ended           # why Ray was ended here
+taken_back=/run/raygpu/taken-back # why no Ray starts in this boot
+patience=60
+
 # The dashboard agent answers "success" once the GCS lists this node as alive, but also when the GCS does not answer
 # within 0.1 s (Ray's dashboard/modules/reporter/healthz_agent.py); it needs no token. The head also asks its GCS.
 probes=(http://127.0.0.1:52365/api/local_raylet_healthz)
@@ -63,8 +67,7 @@ ray_is_dead() {
 
 # If the cloud announces that it takes the node back, its fragment defines `read_notice`, which sets `notice` to
 # the time, and `risk` if the end is only likely: that is reported, and Ray keeps running.
-notice='' risk='' asking=
-ray_node=/run/raygpu/ray-node
+notice='' risk=''
 may_be_taken_back() { [ "${market:-}" = spot ] && declare -F read_notice >/dev/null; }
 look_for_notice() {
 	may_be_taken_back || return 1
@@ -76,50 +79,58 @@ look_for_notice() {
 	[ -n "$notice" ]
 }
 
-# The id that Ray gave this node, which stays while Ray runs. To ask takes seconds, of which a cloud may leave 30. So it
-# is asked for in the background once Ray has joined.
+# Sets `ray_node`: the id that Ray gave this node. Its raylet has it among its arguments, as Ray's find_node_ids knows; an older
+# Ray is asked, which takes seconds.
 find_ray_node() {
-	local id
-	id=$(timeout 60 docker exec ray python3 -c 'import ray
+	ray_node=$(timeout "$patience" docker exec ray bash -c \
+		'cat /proc/[0-9]*/cmdline 2>/dev/null | tr "\0" "\n" | sed -n "s/^--node_id=//p" | head -n 1' 2>/dev/null) || true
+	[ -z "$ray_node" ] || return 0
+	ray_node=$(timeout "$patience" docker exec ray python3 -c 'import ray
 ray.init(address="auto", log_to_driver=False, logging_level="ERROR")
-print(ray.get_runtime_context().get_node_id())' 2>/dev/null) || id=
-	printf %s "${id##*$'\n'}" >"$ray_node"
+print(ray.get_runtime_context().get_node_id())' 2>/dev/null) || true
+	ray_node=${ray_node##*$'\n'}
 }
 
-# A drain moves no actor: each works until its raylet has said goodbye, which a head would miss for long when the machine is
-# cut off. So Ray ends at the deadline, the raylet first, and its actors start again elsewhere while the node is still there.
-# leave_ray WHEN WHY
+# drain_ray SECONDS WHY: Ray gives this node no new work, and what runs there learns when it ends. Ray's documentation
+# recommends `ray drain-node` for self-managed clusters.
+drain_ray() {
+	local ray_node head=127.0.0.1
+	[ "$role" = head ] || head=$(cat /etc/raygpu/head)
+	find_ray_node
+	if [ -n "$ray_node" ] &&
+		timeout "$patience" docker exec ray ray drain-node --address "$head:$gcs_port" --node-id "$ray_node" \
+			--reason DRAIN_NODE_REASON_PREEMPTION --reason-message "$2" \
+			--deadline-remaining-seconds "$1" 2>&1 | defuse >&2; then
+		report drained deadline="$1"
+	else
+		say "this node could not be drained"
+		return 1
+	fi
+}
+
+# leave_ray WHEN WHY: the raylet ends once nothing runs there. But a drain moves no actor: each works until its raylet has
+# said goodbye, which a head would miss for long when the machine is cut off. So Ray ends at the deadline, the raylet first, and
+# its actors start again elsewhere while the node is still there.
 leave_ray() {
-	local left=$(($1 - $(date +%s))) why=$2
-	[ "$left" -le 0 ] || sleep "$left"
-	printf '%s' "$why" >"$ended"
-	say "$why; ending Ray"
+	local left=$(($1 - $(date +%s)))
+	[ "$left" -le 0 ] ||
+		timeout "$left" docker exec ray bash -c 'while grep -qsx raylet /proc/[0-9]*/comm; do sleep 1; done' 2>/dev/null || true
+	printf '%s' "$2" >"$ended"
+	say "$2; ending Ray"
 	timeout 10 docker exec ray ray stop --grace-period 6 2>&1 | defuse >&2 || true
 	docker stop -t 2 ray >/dev/null 2>&1 || true
 }
 
-# Ray's documentation recommends `ray drain-node` for self-managed clusters: no new work, and running work is
-# notified. The deadline is before the node's own end.
-drain_ray() {
-	local seconds id now head=127.0.0.1 why="the cloud takes this node back at $notice"
+# The deadline is before the node's own end.
+leave_on_notice() {
+	local now seconds why="the cloud takes this node back at $notice"
 	printf '%s' "$why" >"$taken_back"
 	report reclaimed at="$notice"
 	say "$why; draining it"
 	now=$(date +%s)
 	seconds=$(($(date -d "$notice" +%s 2>/dev/null || echo 0) - now - 15))
 	[ "$seconds" -gt 10 ] || seconds=10
-	[ "$role" = head ] || head=$(cat /etc/raygpu/head)
-	[ -z "$asking" ] || wait "$asking" || true
-	[ -s "$ray_node" ] || find_ray_node
-	id=$(cat "$ray_node") || id=
-	if [ -n "$id" ] &&
-		timeout 60 docker exec ray ray drain-node --address "$head:$gcs_port" --node-id "$id" \
-			--reason DRAIN_NODE_REASON_PREEMPTION --reason-message "$why" \
-			--deadline-remaining-seconds "$seconds" 2>&1 | defuse >&2; then
-		report drained deadline="$seconds"
-	else
-		say "this node could not be drained"
-	fi
+	drain_ray "$seconds" "$why" || true
 	leave_ray $((now + seconds)) "$why"
 }
 
@@ -152,7 +163,6 @@ report_nodes() {
 
 watch_ray() {
 	local nodes_reported='' nodes_due=0 demand_reported='' demand_due=0 risk_reported='' fails=0 tries=0 silent headless=0
-	rm -f "$ray_node"
 	until ask_ray; do
 		sleep 5
 		tries=$((tries + 1))
@@ -170,14 +180,10 @@ watch_ray() {
 	report joined instance="$instance_id" gpus="${slices:-$gpus}" driver="$driver"
 	end_try ray
 	open_agent_that_refuses
-	if may_be_taken_back; then
-		find_ray_node &
-		asking=$!
-	fi
 	for ((tries = 1; ; tries++)); do
 		sleep 5
 		if look_for_notice; then
-			drain_ray
+			leave_on_notice
 			return
 		fi
 		if ray_is_dead; then

@@ -1,8 +1,8 @@
 /* A pool that is replaced a few nodes at a time (RgPlanPool.max_unavailable, max_surge) is replaced
  * in rounds: the next one begins when the new nodes of this one have joined Ray, or run, if the run
- * does not wait for that. The sequence of a round is: drain (one day), remove, create, join; with
- * max_surge: create, join, drain, remove. When a new node fails, the rounds that have not begun
- * don't, and the old nodes stay. */
+ * does not wait for that. The sequence of a round is: remove, create, join; with max_surge: create,
+ * join, remove. A node that is removed drains itself (src/boot). When a new node fails, the rounds
+ * that have not begun don't, and the old nodes stay. */
 #include "pipeline/internal.h"
 
 struct Rounds {

@@ -225,6 +225,7 @@ class Host:
                 self.put(file['path'], self._within_limits(file['content']), file['permissions'])
         self.put('/var/lib/cloud/data/instance-id', f'{self.folder.name}\n')
         unit = dict(line.split('=', 1) for line in user_data_file(user_data, '/etc/systemd/system/raygpu-ray.service').splitlines() if '=' in line)
+        self.stop_ray = unit['ExecStop'].removeprefix('-')
         self.ray = self.start(unit['ExecStart'], restart=(1, int(unit['RestartPreventExitStatus'])))
 
     def close(self):

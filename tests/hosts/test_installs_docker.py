@@ -64,9 +64,11 @@ def image(tmp_path):
 
     def inside(*command):
         return subprocess.run(['chroot', root, *command], capture_output=True, text=True, timeout=600, check=False)
+    must('mount', '--bind', '/proc', root / 'proc')
     assert inside('dpkg', '-i', f'/repo/nvidia-container-toolkit-base_{OLD}_all.deb').returncode == 0
     assert inside('apt-mark', 'hold', 'nvidia-container-toolkit-base').returncode == 0
-    return root, inside
+    yield root, inside
+    must('umount', root / 'proc')
 
 
 def user_data(tmp_path):

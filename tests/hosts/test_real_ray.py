@@ -312,24 +312,36 @@ print(json.dumps(ray.get(actor.address.remote())))
 MOVED = """
 import json, ray
 ray.init(address='auto', namespace='x', logging_level='ERROR', log_to_driver=False)
-where = ray.get(ray.get_actor('first').address.remote())
+where = ray.get(ray.get_actor(NAME).address.remote())
 from ray.util.state import list_actors
-actor, = list_actors(filters=[('name', '=', 'first')], detail=True)
+actor, = list_actors(filters=[('name', '=', NAME)], detail=True)
 print(json.dumps([where, actor.num_restarts_due_to_node_preemption]))
 """
+
+
+def test_a_worker_that_shuts_down_is_drained_and_its_actor_moves(cluster):
+    """systemd's part, which stops the service, is the test's; as after a reboot, Ray starts again."""
+    head, worker = cluster.hosts
+    assert python(head, ACTOR.replace('NAME', "'leaving'")) == worker.address
+    before = worker.states().count('joined')
+    worker.must(worker.stop_ray, timeout=600)
+    assert worker.states().count('drained') == 1, worker.console() + log(worker)
+    assert python(head, MOVED.replace('NAME', "'leaving'")) == [head.address, 1], 'the restart of its actor is one that Ray foresaw'
+    cluster.wait_for_state(worker, 'joined', before + 1)
+    assert 'reclaimed' not in worker.states() and 'reason="this node shuts down"' in worker.console()
 
 
 def test_a_notice_drains_the_node_and_moves_its_actor(cluster):
     head, worker = cluster.hosts
     assert python(head, ACTOR.replace('NAME', "'first'")) == worker.address
-    wait_for(lambda: worker.run('test', '-s', '/run/raygpu/ray-node').returncode == 0, 600, lambda: log(worker))
+    drained = worker.states().count('drained')
     worker.must('bash', '-c', "date -u --date='+75 seconds' +%Y-%m-%dT%H:%M:%SZ >/tmp/notice")
-    wait_for(lambda: 'drained' in worker.states() or 'could not be drained' in log(worker), 600, lambda: worker.console() + log(worker))
-    assert 'reclaimed' in worker.states() and 'drained' in worker.states(), worker.console() + log(worker)
+    wait_for(lambda: worker.states().count('drained') > drained or 'could not be drained' in log(worker), 600, lambda: worker.console() + log(worker))
+    assert worker.states()[-2:] == ['reclaimed', 'drained'], worker.console() + log(worker)
     assert python(head, ACTOR.replace('NAME', "'second'")) == head.address, 'what asks for a node that is drained gets another'
     # at the deadline Ray ends, and stays down
     wait_for(lambda: worker.ray.ended == 78, 300, lambda: f'{worker.ray.ended} {log(worker)}')
-    assert python(head, MOVED) == [head.address, 1], 'the restart of its actor is one that Ray foresaw'
+    assert python(head, MOVED.replace('NAME', "'first'")) == [head.address, 1], 'the restart of its actor is one that Ray foresaw'
     assert 'train' not in ray_list_nodes(head)
     before = len(list(head.reports()))
     wait_for(lambda: [pairs['gpus'] for state, pairs in list(head.reports())[before:] if state == 'nodes'] == ['0'], 600, head.console)

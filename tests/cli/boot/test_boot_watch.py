@@ -35,9 +35,21 @@ class Living(Node):
             exec) [ -e "{self.folder}/no-exec" ] && exit 1
                   printf '%s\\n' "$*" >>"{self.folder}/exec.log"
                   case "$*" in
-                  *get_node_id*) while [ -e "{self.folder}/slow" ]; do /bin/sleep 0.02; done; printf 'a line of Ray\\nabcdef0123\\n' ;;
+                  *--node_id=*) [ -e "{self.folder}/old-ray" ] || echo abcdef0123 ;;
+                  *get_node_id*) printf 'a line of Ray\\n0123abcdef\\n' ;;
+                  *comm*) until [ -e "{self.folder}/idle" ] || [ -e "{self.folder}/end" ]; do /bin/sleep 0.02; done ;;
                   esac
-                  exit ;;''', 1))
+                  exit ;;
+            ps) case "$*" in *--all*) ;; *label=raygpu.io/node*) [ -e "{self.folder}/stopped" ] || cat "{self.folder}/own" 2>/dev/null ;; *) echo foreign ;; esac; exit ;;
+            wait) echo "$*" >>"{self.folder}/exec.log"; exit ;;
+            stop) echo "$*" >>"{self.folder}/exec.log"; : >"{self.folder}/stopped"; exit ;;''', 1))
+        (self.bin / 'timeout').unlink()
+        # those of a deadline end soon
+        self.program('timeout', f"""
+            echo "$1" >>"{self.folder}/timeouts"
+            case "$*" in *comm*) [ ! -e "{self.folder}/busy" ] || exec {shutil.which('timeout')} 0.2 "${{@:2}}" ;; esac
+            exec {shutil.which('timeout')} "$@"
+            """)
         curl = (self.bin / 'curl').read_text()
         (self.bin / 'curl').write_text(curl.replace('*) exit 22 ;;', f'''
             *job_agent*) cat "{self.folder}/agent" 2>/dev/null; exit ;;
@@ -154,7 +166,7 @@ def test_a_ray_that_never_joins_is_started_again(tmp_path):
 
 def test_the_head_asks_its_gcs_too(tmp_path):
     node = Living(tmp_path)
-    urls = re.findall(r'http://\S+/api/\w+', (ROOT / 'src/boot/watch-ray.sh').read_text())
+    urls = re.findall(r'http://\S+healthz', (ROOT / 'src/boot/watch-ray.sh').read_text())
     assert urls == ['http://127.0.0.1:52365/api/local_raylet_healthz', 'http://127.0.0.1:8265/api/gcs_healthz']
     curl = (node.bin / 'curl').read_text()
     (node.bin / 'curl').write_text(curl.replace('*healthz)', f'''*gcs_healthz) [ ! -e "{node.folder}/gcs-gone" ] && printf success; exit ;;
@@ -189,17 +201,63 @@ def test_the_service_starts_ray_again_whatever_its_exit_status():
     assert 'Restart=always\n' in unit and 'RestartPreventExitStatus=78\n' in unit
 
 
-@pytest.mark.parametrize('own', ['', 'c0ffee'])
-def test_the_service_stops_its_own_container(tmp_path, own):
-    """Not one of the same name that the user started."""
-    unit = (ROOT / 'src/boot/raygpu-ray.service').read_text()
-    docker = tmp_path / 'docker'
-    docker.write_text(f'#!/bin/sh\necho "$*" >>{tmp_path}/log; case $* in *label=raygpu.io/node*) echo {own} ;; ps*) echo {own} abcdef ;; esac\n')
-    docker.chmod(0o755)
-    words = shlex.split(re.search('^ExecStop=-(.*)$', unit, re.M)[1])
-    assert subprocess.run(words, env={'PATH': f'{tmp_path}:/usr/bin:/bin'}, check=False).returncode == 0
-    stops = [line for line in (tmp_path / 'log').read_text().splitlines() if line.startswith('stop')]
-    assert stops == ([f'stop -t 45 {own}'] if own else [])
+class Stopping(Living):
+    """A service that stops, as systemd runs its ExecStop."""
+
+    def stop(self, own='c0ffee'):
+        """What it asked of docker."""
+        (self.folder / 'own').write_text(own)
+        (self.folder / 'run/raygpu').mkdir(parents=True, exist_ok=True)
+        command, = re.findall('^ExecStop=-(.*)$', (self.folder / 'etc/systemd/system/raygpu-ray.service').read_text(), re.M)
+        done = subprocess.run([command], env={'PATH': str(self.bin)}, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr
+        log = self.folder / 'exec.log'
+        return [line for line in log.read_text().splitlines() if '/proc/' not in line] if log.exists() else []
+
+    def deadlines(self):
+        return [int(seconds) for seconds in (self.folder / 'timeouts').read_text().split() if int(seconds) not in (10, 20)]
+
+
+ENDED = ['exec ray ray stop --grace-period 6', 'stop -t 2 ray', 'stop -t 45 ray']
+
+
+def test_a_service_that_stops_leaves_a_container_of_the_user(tmp_path):
+    assert not Stopping(tmp_path, '{accelerators: "A100:8", nodes: 1}').stop(own='')
+
+
+def test_a_head_that_shuts_down_ends_its_ray(tmp_path):
+    assert Stopping(tmp_path).stop() == ['stop -t 45 ray']
+
+
+@pytest.mark.parametrize('pool,seconds', [('{accelerators: "A100:8", nodes: 1}', 30), (SPOT, 15)])
+@pytest.mark.parametrize('work', ['idle', 'busy'])
+def test_a_worker_that_shuts_down_is_drained(pool, seconds, work, tmp_path):
+    node = Stopping(tmp_path, pool)
+    (node.folder / work).touch()
+    drain, *rest = node.stop()
+    assert drain == ('exec ray ray drain-node --address 10.1.2.3:6379 --node-id abcdef0123 --reason DRAIN_NODE_REASON_PREEMPTION '
+                     f'--reason-message this node shuts down --deadline-remaining-seconds {seconds}')
+    assert rest == ENDED
+    waited, = node.deadlines()
+    assert seconds - 10 <= waited <= seconds
+    assert node.reports() == [('drained', {'boot': node.reports()[0][1]['boot'], 'step': 'ray', 'deadline': str(seconds)})]
+    assert (node.folder / 'run/raygpu/ended').read_text() == 'this node shuts down'
+    assert not (node.folder / 'run/raygpu/taken-back').exists(), 'after a reboot Ray starts again'
+
+
+def test_a_worker_that_cannot_be_drained_does_not_wait(tmp_path):
+    """The head is often gone before, when a cluster is destroyed."""
+    node = Stopping(tmp_path, SPOT)
+    (node.folder / 'no-exec').touch()
+    assert node.stop() == ENDED[1:] and not node.deadlines()
+    assert 'this node could not be drained' in (node.folder / 'var/log/raygpu/boot.log').read_text()
+
+
+def test_a_worker_that_its_watcher_drains_is_waited_for(tmp_path):
+    node = Stopping(tmp_path, SPOT)
+    (node.folder / 'run/raygpu').mkdir(parents=True)
+    (node.folder / 'run/raygpu/taken-back').write_text('the cloud takes this node back')
+    assert node.stop() == ['wait ray', 'stop -t 45 ray'] and node.deadlines() == [15]
 
 
 # --- commands that never return ------------------------------------------------------------
@@ -225,10 +283,11 @@ def test_a_head_that_cannot_ask_for_its_nodes_is_watched(tmp_path):
 @pytest.mark.parametrize('words', ['get_node_id', 'drain-node'])
 def test_a_drain_that_never_returns_is_said(tmp_path, words):
     node = Living(tmp_path, SPOT)
+    if words == 'get_node_id':
+        (node.folder / 'old-ray').touch()
     asked = node.folder / 'exec.log'
     stuck(node, words)
-    node.live((node.has('joined'), lambda: None), (lambda: 'get_node_id' in asked.read_text() if asked.exists() else False,
-               lambda: node.announce('instance-action', action='terminate', time='2030-01-01T00:00:00Z')),
+    node.live((node.has('joined'), lambda: node.announce('instance-action', action='terminate', time='2030-01-01T00:00:00Z')),
               (node.logs('could not be drained'), node.end))
     assert 'reclaimed' in dict(node.reports()) and 'drained' not in dict(node.reports()) and words in asked.read_text()
 
@@ -237,42 +296,34 @@ def test_a_drain_that_never_returns_is_said(tmp_path, words):
 
 def test_a_node_that_is_taken_back_is_drained_and_stays_down(tmp_path):
     node = Living(tmp_path, SPOT)
+    (node.folder / 'busy').touch()
     ends = time.strftime('%Y-%m-%dT%H:%M:%SZ', time.gmtime(time.time() + 120))
     status = node.live((node.has('joined'), lambda: node.announce('instance-action', action='terminate', time=ends)))
     said = dict(node.reports())
     assert said['reclaimed']['at'] == ends
-    drained, left = (node.folder / 'exec.log').read_text().splitlines()[-2:]
+    drained, left = [line for line in (node.folder / 'exec.log').read_text().splitlines() if re.match('exec ray ray ', line)]
     assert re.fullmatch(
         'exec ray ray drain-node --address 10.1.2.3:6379 --node-id abcdef0123 --reason DRAIN_NODE_REASON_PREEMPTION '
         f'--reason-message the cloud takes this node back at {ends} --deadline-remaining-seconds (9[0-9]|10[0-5])', drained)
     assert 90 <= int(said['drained']['deadline']) <= 105
     # at the deadline Ray ends: its actors move while the node is still there
-    assert 85 <= max(map(int, (node.folder / 'slept').read_text().split())) <= 105
+    assert 85 <= max(map(int, (node.folder / 'timeouts').read_text().split())) <= 105
     assert left == 'exec ray ray stop --grace-period 6' and (node.folder / 'stopped').exists() and status == 143
     assert (said['failed']['step'], said['failed']['reason']) == ('ray', f'the cloud takes this node back at {ends}')
     status, text = node.start()
     assert status == 78 and f'the cloud takes this node back at {ends}' in text
 
 
-def test_the_id_for_a_drain_is_known_before_the_notice(tmp_path):
+@pytest.mark.parametrize('ray,ids', [('new', ['--node_id=']), ('old', ['--node_id=', 'get_node_id'])])
+def test_the_id_of_the_node_is_an_argument_of_its_raylet(ray, ids, tmp_path):
+    """Otherwise Ray is asked, which takes seconds, of which a cloud may leave 30."""
     node = Living(tmp_path, SPOT)
-    asked = node.folder / 'exec.log'
-    node.live((node.has('joined'), lambda: None),
-              (asked.exists, lambda: node.announce('instance-action', action='terminate', time='2030-01-01T00:00:00Z')),
+    (node.folder / f'{ray}-ray').touch()
+    node.live((node.has('joined'), lambda: node.announce('instance-action', action='terminate', time='2030-01-01T00:00:00Z')),
               (node.has('drained'), node.end))
-    assert asked.read_text().count('get_node_id') == 1 and asked.read_text().count('--node-id abcdef0123 ') == 1
-
-
-def test_a_notice_is_reported_while_ray_looks_for_its_id(tmp_path):
-    node = Living(tmp_path, SPOT)
-    slow, asked = node.folder / 'slow', node.folder / 'exec.log'
-    slow.touch()
-    try:
-        node.live((asked.exists, lambda: node.announce('instance-action', action='terminate', time='2030-01-01T00:00:00Z')),
-                  (node.has('reclaimed'), slow.unlink), (node.has('drained'), node.end))
-    finally:
-        slow.unlink(missing_ok=True)
-    assert asked.read_text().count('get_node_id') == 1 and asked.read_text().count('--node-id abcdef0123 ') == 1
+    asked = (node.folder / 'exec.log').read_text()
+    assert [word for word in ('--node_id=', 'get_node_id') if word in asked] == ids
+    assert asked.count(f'--node-id {"abcdef0123" if ray == "new" else "0123abcdef"} ') == 1
 
 
 @pytest.mark.parametrize('seconds', [-30, 5, 20])
@@ -295,9 +346,9 @@ def test_a_drain_that_fails_is_said(tmp_path):
 def test_a_risk_is_reported_once_and_ray_works_on(tmp_path):
     node = Living(tmp_path, SPOT)
     node.live((node.has('joined'), lambda: node.announce('rebalance', noticeTime='2026-11-22T10:00:00Z')),
-              (node.has('at-risk'), lambda: None), ((node.folder / 'exec.log').exists, lambda: None), (node.asks_more(5), node.end))
+              (node.has('at-risk'), lambda: None), (node.asks_more(5), node.end))
     assert [said['since'] for state, said in node.reports() if state == 'at-risk'] == ['2026-11-22T10:00:00Z']
-    assert 'drain-node' not in (node.folder / 'exec.log').read_text()
+    assert not (node.folder / 'exec.log').exists()
 
 
 def test_an_expired_session_is_renewed(tmp_path):
