@@ -343,8 +343,7 @@ def test_a_notice_drains_the_node_and_moves_its_actor(cluster):
     wait_for(lambda: worker.ray.ended == 78, 300, lambda: f'{worker.ray.ended} {log(worker)}')
     assert python(head, MOVED.replace('NAME', "'first'")) == [head.address, 1], 'the restart of its actor is one that Ray foresaw'
     assert 'train' not in ray_list_nodes(head)
-    before = len(list(head.reports()))
-    wait_for(lambda: [pairs['gpus'] for state, pairs in list(head.reports())[before:] if state == 'nodes'] == ['0'], 600, head.console)
+    wait_for(lambda: [pairs['gpus'] for state, pairs in head.reports() if state == 'nodes'][-1] == '0', 600, head.console)
     cluster.show_console(worker)
     print(cluster.home.run('logs', 'aws.instance.train[0]').err)
     cluster.show_console(head)
