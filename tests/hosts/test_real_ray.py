@@ -316,6 +316,7 @@ where = ray.get(ray.get_actor(NAME).address.remote())
 from ray.util.state import list_actors
 actor, = list_actors(filters=[('name', '=', NAME)], detail=True)
 print(json.dumps([where, actor.num_restarts_due_to_node_preemption]))
+ray.kill(ray.get_actor(NAME))
 """
 
 
