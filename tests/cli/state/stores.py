@@ -113,7 +113,8 @@ def parameters(names):
     return [pytest.param(name, marks=STORES[name][1]) for name in names]
 
 
-def wait_for(store, table):
-    """Until it has a row: `locks`, `journal`."""
+def wait_for(store, table, process):
+    """Until it has a row, while the process runs: `locks`, `journal`."""
     while not store.rows(table):
+        assert process.poll() is None, process.communicate()
         time.sleep(0.02)

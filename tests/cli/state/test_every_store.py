@@ -68,7 +68,7 @@ def test_the_lock_names_its_holder_and_ends_with_it(sim, home, other):
     home.apply()
     sim.knobs(latency_ms=600000)
     first = home.start('destroy', 'cluster.yaml', '--auto-approve')
-    wait_for(home.store, 'locks')
+    wait_for(home.store, 'locks', first)
     refused = other.run('state', 'rm', 'aws.instance.serve[0]', '--lock-timeout', '0', code=5)
     assert f'process {first.pid}: raygpu destroy' in words(refused), refused
     first.kill()
@@ -89,7 +89,7 @@ def test_doctor_shows_who_has_the_lock_without_taking_it(sim, home, other):
     assert lock_line(other)['status'] == 'ok'
     sim.knobs(latency_ms=600000)
     first = home.start('destroy', 'cluster.yaml', '--auto-approve')
-    wait_for(home.store, 'locks')
+    wait_for(home.store, 'locks', first)
     line = lock_line(other)
     first.kill()
     first.communicate()
@@ -233,7 +233,7 @@ def test_a_lost_lock_stops_the_run(sim, home):
     home.write('cluster.yaml', spec(pools={'serve': 4}))
     sim.knobs(latency_ms=300)
     process = home.start('apply', 'cluster.yaml', '--auto-approve')
-    wait_for(home.store, 'locks')
+    wait_for(home.store, 'locks', process)
     home.store.steal_lock()
     out, err = process.communicate(timeout=100)
     assert process.returncode in (3, 5) and 'state.lost-lock' in err, out + err

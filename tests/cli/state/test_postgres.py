@@ -157,7 +157,7 @@ def test_who_may_not_write_blocks_nobody(sim, home, other, server, url):
             with Session(server, user, password, f'SELECT pg_try_advisory_lock({lock_key(schema, "research")})') as blocker:
                 assert blocker.said[0] == 't\n'
                 run = home.start('apply', 'cluster.yaml', '--auto-approve', '--lock-timeout', '0')
-                wait_for(server, url, 'locks')
+                wait_for(server, url, 'locks', run)
                 assert is_locked()
             assert is_locked(), 'also when the other lock is free again'
         out, err = run.communicate(timeout=100)
@@ -258,11 +258,12 @@ def test_the_disk_of_the_server_is_full(sim, home, full_disk):
         check(sim, home, 40)
 
 
-def wait_for(server, url, table):
-    """Until the table exists and has a row."""
+def wait_for(server, url, table, process):
+    """Until the table exists and has a row, while the process runs."""
     schema = schema_of(url)
     while not server.sql(f"SELECT 1 FROM pg_tables WHERE schemaname = '{schema}' AND tablename = '{table}'") or \
             not server.sql(f'SELECT 1 FROM {schema}.{table}'):
+        assert process.poll() is None, process.communicate()
         time.sleep(0.02)
 
 
@@ -271,12 +272,14 @@ def test_the_server_is_killed_in_mid_apply(tmp_path):
     with Postgres() as server, Sim('--boot-ms', '0', '--shutdown-ms', '0') as sim:
         home = Home(tmp_path, sim.env())
         home.env['RAYGPU_STATE'] = server.url()
-        sim.knobs(latency_ms=150)
+        sim.knobs(latency_by_action={'RunInstances': 4000})  # long enough to be seen
         home.write('cluster.yaml', spec(pools={'serve': 4, 'more': 4}))
         for _ in range(3 if LONG else 1):
             process = home.start('apply', 'cluster.yaml', '--auto-approve')
-            wait_for(server, home.env['RAYGPU_STATE'], 'journal')
+            wait_for(server, home.env['RAYGPU_STATE'], 'journal', process)
             server.stop('immediate')
+            said = next((line for line in process.stderr if 'connection to the state was lost; trying again for up to' in line), None)
+            assert said, process.communicate()
             server.start()
             out, err = process.communicate(timeout=100)
             assert process.returncode == 0, out + err
@@ -285,7 +288,7 @@ def test_the_server_is_killed_in_mid_apply(tmp_path):
         if not LONG:  # half a minute, until raygpu gives up
             return
         process = home.start('apply', 'cluster.yaml', '--auto-approve')
-        wait_for(server, home.env['RAYGPU_STATE'], 'journal')
+        wait_for(server, home.env['RAYGPU_STATE'], 'journal', process)
         server.stop('immediate')
         out, err = process.communicate(timeout=100)
         assert process.returncode in (1, 3) and 'state.unreachable' in err, out + err
@@ -346,10 +349,10 @@ def test_a_pool_of_connections(sim, home, other, server, url, tmp_path):
                 break
             time.sleep(0.05)
         home.apply()
-        sim.knobs(latency_ms=300)
+        sim.knobs(latency_by_action={'RunInstances': 4000})
         home.write('cluster.yaml', spec(pools={'serve': 3}))
         first = home.start('apply', 'cluster.yaml', '--auto-approve')
-        wait_for(server, url, 'locks')
+        wait_for(server, url, 'locks', first)
         assert 'state.locked' in other.run('state', 'rm', 'aws.instance.serve[0]', '--lock-timeout', '0', code=5).err
         out, err = first.communicate(timeout=100)
         assert first.returncode == 0, out + err
