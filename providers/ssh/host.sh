@@ -97,6 +97,7 @@ write_supervisor() {
 	cat >"$lib/supervise.new" <<-'END'
 		#!/bin/bash
 		# What raygpu-ray.service does, on a host without systemd.
+		umask 022
 		echo "$(cat /proc/sys/kernel/random/boot_id) $$" >/var/lib/raygpu/supervisor
 		while :; do
 			status=0
@@ -267,8 +268,19 @@ create() {
 	tell end ''
 }
 
+# As ssh_claim_is_sound.
+is_sound() {
+	local own
+	own=$(claimed id)
+	[ "${#own}" -gt 9 ] && [ "${own: -9}" = "/$(claimed token | head -c 8)" ] && [ -n "$(claimed cluster)" ] && [ -n "$(claimed address)" ]
+}
+
 # Only the node of this id: another one may have the host by now.
-is_there() { [ -e "$claim" ] && [ "$(claimed id)" = "$id" ]; }
+is_there() {
+	[ -e "$claim" ] || return
+	is_sound || quit "its claim, $claim, is damaged"
+	[ "$(claimed id)" = "$id" ]
+}
 
 change() {
 	lock

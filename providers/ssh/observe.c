@@ -130,18 +130,36 @@ static void add_absent(const ModCall *call, const Observing *observing)
 	}
 }
 
-/* The nodes of a host without an answer may well run. */
+/* Whether the host does not say what has claimed it, and why. */
+static bool is_silent(const SshRun *run, ModFailure *failure)
+{
+	if (!ssh_run_is_good(run)) {
+		ssh_run_fail(run, failure);
+		if (!failure->hint)
+			failure->hint = "if the host is lost, remove it from the inventory";
+		return true;
+	}
+	if (!ssh_is_claimed(run->answer) || ssh_claim_is_sound(run->answer, run->host))
+		return false;
+	mod_failure_set(failure, RGP_CLASS_UNKNOWN, NULL,
+		"%s: its claim, " SSH_CLAIM_FILE ", is damaged", run->host->name);
+	failure->hint = "delete that file when no Ray of raygpu runs there";
+	return true;
+}
+
+/* The nodes of such a host may well run. */
 static void add_unknown(const Observing *observing, const SshRun *run)
 {
 	GHashTableIter iter;
 	gpointer id;
+	g_auto(ModFailure) failure = {0};
+	if (!is_silent(run, &failure))
+		return;
 	g_hash_table_iter_init(&iter, observing->known);
-	while (!ssh_run_is_good(run) && g_hash_table_iter_next(&iter, &id, NULL)) {
+	while (g_hash_table_iter_next(&iter, &id, NULL)) {
 		g_autofree char *name = ssh_id_host(id);
-		g_auto(ModFailure) failure = {0};
 		if (!g_str_equal(name, run->host->name))
 			continue;
-		ssh_run_fail(run, &failure);
 		add_unreadable(observing, id, failure.message);
 		g_hash_table_iter_remove(&iter);
 	}
@@ -154,16 +172,13 @@ static rgp_status give(const ModCall *call, const Observing *observing)
 	return status == RGP_OK ? mod_give_complete(&call->talk) : status;
 }
 
-/* Where an empty answer proves that there is nothing: a host without an answer may have it. */
+/* Where an empty answer proves that there is nothing: such a host may have it. */
 static rgp_status refuse_silent(const ModCall *call, const GPtrArray *runs)
 {
 	mod_ptr_foreach (const SshRun, run, runs) {
 		g_auto(ModFailure) failure = {0};
-		if (ssh_run_is_good(run))
+		if (!is_silent(run, &failure))
 			continue;
-		ssh_run_fail(run, &failure);
-		if (!failure.hint)
-			failure.hint = "if the host is lost, remove it from the inventory";
 		mod_report(&call->talk, &failure, "a host does not say what has claimed it");
 		return RGP_FAIL;
 	}

@@ -109,6 +109,28 @@ def test_a_host_on_which_ray_may_run_is_not_released(alone, rack, fault, why):
     assert not ours(head)
 
 
+def test_the_service_has_the_usual_umask(alone, rack):
+    """As systemd's have; a command of the module has another."""
+    head = claim_head(alone, rack)
+    assert head.must('bash', '-c', 'grep ^Umask: /proc/$(cut -d " " -f 2 /var/lib/raygpu/supervisor)/status').split() == ['Umask:', '0022']
+
+
+def test_a_damaged_claim_does_not_hide_a_node(alone, rack):
+    """Ray may run there: it is not created elsewhere, and a removal does not pass for done."""
+    head, file = claim_head(alone, rack), '/var/lib/raygpu/claims/node'
+    before = head.must('cat', file)
+    for damaged in ('', before[:len(before) // 2], before.replace('token ', 'token 0')):
+        head.put(file, damaged)
+        assert f'{head.folder.name}: its claim, {file}, is damaged' in alone.told('plan', code=None)
+        alone.told('apply', '--auto-approve', '--no-wait', code=None)
+        alone.told('destroy', '--auto-approve', code=None)
+        assert head.must('cat', file) == damaged and ours(head)
+    head.put(file, before)
+    assert 'No changes.' in alone.told('plan', '--detailed-exitcode')
+    alone.told('destroy', '--auto-approve')
+    assert not ours(head)
+
+
 def test_what_is_not_of_the_node_stays(alone, rack):
     """Another unit, and raygpu itself in the folder of the node's programs: no drift, and not deleted."""
     head = claim_head(alone, rack)
