@@ -137,6 +137,7 @@ RgRemote *pg_open(const RgRemoteOpen *how, RgDiags *diags)
 	pg->quoted = g_strdup_printf("\"%s\"", doubled);
 	pg->writes = how->writes;
 	pg->canceled = how->canceled;
+	pg->away = how->away;
 	pg->data = how->data;
 	pg->message = g_strdup("");
 	pg->locks = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, g_free);

@@ -26,6 +26,7 @@ struct RgRemote {
 	char *sslmode, *rootcert; /* in addition to the URL's; NULL: as the URL says */
 	GHashTable *locks;	  /* char* cluster -> char* token in its row of "locks" */
 	bool (*canceled)(void *data);
+	void (*away)(void *data, unsigned left_s);
 	void *data;
 	char sqlstate[6]; /* of what went wrong last, "" if the server did not answer */
 	char *message;

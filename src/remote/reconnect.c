@@ -4,6 +4,7 @@
 #include <poll.h>
 
 #define RECONNECT_MS 30000
+#define SILENT_MS 1000
 #define PAUSE_FIRST_MS 100
 #define PAUSE_MAX_MS 2000
 
@@ -29,7 +30,9 @@ static PgOutcome lock_all_again(RgRemote *pg, const char **lost)
 /* The server may not have noticed yet that the old connection, which has the lock, is gone. */
 bool pg_reconnect(RgRemote *pg, RgDiags *diags)
 {
-	int64_t until = rg_clock_monotonic_ms() + RECONNECT_MS, pause_ms = PAUSE_FIRST_MS;
+	int64_t begun = rg_clock_monotonic_ms(), until = begun + RECONNECT_MS;
+	int64_t pause_ms = PAUSE_FIRST_MS;
+	bool told = false;
 	const char *lost = NULL;
 	PgOutcome outcome = PG_LOST;
 	rg_log(RG_LOG_DEBUG, "connects to the state again: %s", pg->message);
@@ -39,6 +42,11 @@ bool pg_reconnect(RgRemote *pg, RgDiags *diags)
 			return true;
 		if (outcome == PG_LOST && g_str_has_prefix(pg->sqlstate, "28"))
 			break;
+		int64_t now = rg_clock_monotonic_ms();
+		if (!told && now + pause_ms - begun > SILENT_MS && now < until) {
+			pg->away(pg->data, (unsigned)((until - now + 999) / 1000));
+			told = true;
+		}
 		wait_a_while(pg, pause_ms);
 		pause_ms = MIN(2 * pause_ms, PAUSE_MAX_MS);
 	}

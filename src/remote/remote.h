@@ -53,6 +53,9 @@ typedef struct {
 	bool writes;
 	/* Polled while it waits. */
 	bool (*canceled)(void *data);
+	/* The server is away for longer than a second; it is looked for again, for `left_s` more.
+	 */
+	void (*away)(void *data, unsigned left_s);
 	void *data;
 } RgRemoteOpen;
 

@@ -45,6 +45,13 @@ static bool ask_canceled(void *data)
 	return store->canceled && store->canceled(store->canceled_data);
 }
 
+static void tell_away(void *data, unsigned left_s)
+{
+	const RgStore *store = data;
+	if (store->waiting)
+		store->waiting(store->waiting_data, NULL, NULL, left_s);
+}
+
 /* ---- tables */
 
 static bool read_shape(RgStore *store, RgShape *shape, const char *name, RgDiags *diags)
@@ -137,6 +144,7 @@ bool copy_open(RgStore *store, const char *url, const RgObjectStores *stores, Rg
 		.stores = stores,
 		.writes = store->mode == RG_STORE_WRITE,
 		.canceled = ask_canceled,
+		.away = tell_away,
 		.data = store};
 	copy->remote = copy->ops->open(&how, diags);
 	sums_watch(store); /* rows are summed while they are loaded */

@@ -15,7 +15,7 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(RgLock, rg_lock_release)
 void rg_store_set_canceled(RgStore *store, bool (*canceled)(void *data), void *data);
 /* Called by each rg_lock_take that has to wait, and again after each minute; `holder`: who has the
  * lock, as in the details of state.locked, or NULL if that is unknown; `left_s`: how long it will
- * wait at most. */
+ * wait at most. Without a cluster: the server of the state is away, and is looked for again. */
 void rg_store_set_waiting(RgStore *store,
 	void (*waiting)(void *data, const char *cluster, const char *holder, unsigned left_s),
 	void *data);

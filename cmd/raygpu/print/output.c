@@ -82,6 +82,13 @@ void status_progress(void *data, const char *stage, const char *what, size_t n, 
 void status_lock(void *data, const char *cluster, const char *holder, unsigned left_s)
 {
 	Context *context = data;
+	if (!cluster) {
+		g_autofree char *away = g_strdup_printf(
+			"The connection to the state was lost; trying again for up to %u s.\n",
+			left_s);
+		err_text(context, away);
+		return;
+	}
 	g_autofree char *line = g_strdup_printf(
 		"Waiting for the lock of cluster \"%s\"%s%s. This can take up to %u s.\n", cluster,
 		holder ? ", " : "", holder ? holder : "", left_s);
