@@ -64,6 +64,9 @@ bool rg_fit_admits_zone(const RgShape *shape, const char *zone);
 const char *rg_fit_market_word(const RgShape *shape);
 
 bool rg_fit_has_zone(const json_t *facts, const char *zone);
+/* What the price table calls the zone; the same unless the cloud names zones differently for each
+ * account. NULL for NULL. */
+const char *rg_fit_zone_id(const json_t *facts, const char *zone);
 /* Whether nodes can be placed in the zone, and the type is offered there as far as the facts
  * say. */
 bool rg_fit_zone_works(const json_t *facts, const RgInstanceType *type, const char *zone);

@@ -44,9 +44,7 @@ const char *rg_fit_image_of(const json_t *facts, const RgShape *shape)
 				   : rg_json_str(image_facts(facts, shape), "id", "");
 }
 
-/* As the price table calls it; the same unless the cloud names zones differently for each account.
- */
-static const char *zone_id(const json_t *facts, const char *zone)
+const char *rg_fit_zone_id(const json_t *facts, const char *zone)
 {
 	return zone ? rg_json_str(json_object_get(facts, "zone_ids"), zone, zone) : NULL;
 }
@@ -64,7 +62,7 @@ void rg_fit_set_price(
 	const json_t *pinned = json_object_get(pin, "price_microusd_hour");
 	const RgPrice *price =
 		shape->is_spot ? rg_fit_spot_price(shape->type, cluster->provider.region,
-					 zone_id(facts, group->zone))
+					 rg_fit_zone_id(facts, group->zone))
 			       : rg_catalog_find_price(shape->type, cluster->provider.region);
 	group->price = RG_MONEY_UNKNOWN;
 	group->reason = shape->reason;

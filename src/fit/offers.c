@@ -229,3 +229,11 @@ const RgPrice *rg_fit_spot_price(const RgInstanceType *type, const char *region,
 	}
 	return dearest;
 }
+
+int64_t rg_fit_spot_sum(const RgCluster *cluster, const RgShape *shape, const RgInstanceType *type,
+	const char *zone, unsigned count)
+{
+	const RgPrice *price =
+		shape->is_spot ? rg_fit_spot_price(type, cluster->provider.region, zone) : NULL;
+	return price ? price->microusd_hour * (count - MIN(shape->pool->market.floor, count)) : 0;
+}

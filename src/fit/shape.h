@@ -69,6 +69,10 @@ void rg_fit_choose_images(const RgShapes *shapes, RgShape *shape);
  * zone's own if the catalog has one, else that of the region's most expensive zone. NULL: none is
  * known. */
 const RgPrice *rg_fit_spot_price(const RgInstanceType *type, const char *region, const char *zone);
+/* What the spot nodes of a pool of `count` nodes cost in that zone, in micro-USD per hour; 0 if it
+ * has none, or no price is known. */
+int64_t rg_fit_spot_sum(const RgCluster *cluster, const RgShape *shape, const RgInstanceType *type,
+	const char *zone, unsigned count);
 
 /* share.c: cuts the shape's GPUs as its pool says. False with fit.mig-* or fit.no-gpu-to-share. */
 bool rg_fit_share(RgShapes *shapes, RgShape *shape, RgDiags *diags);

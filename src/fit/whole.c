@@ -3,14 +3,63 @@
 #include "fit/internal.h"
 #include "fit/offers.h"
 
-/* Of one node of the shape. Spot as plans count it: where the pool's first zone has no price of its
- * own, with the dearest zone's. */
-static const RgPrice *shape_price(const RgCluster *cluster, const RgShape *shape, bool is_spot)
+static bool is_free_spot(const RgShape *shape)
+{
+	return shape->is_spot && !shape->pool->zones;
+}
+
+/* How many of the pools have a price of their own there, and what all of them cost. */
+static unsigned sum_in(
+	const RgCluster *cluster, const RgShapes *shapes, const char *zone, int64_t *sum)
+{
+	unsigned own = 0;
+	*sum = 0;
+	rg_ptr_foreach (const RgShape, shape, shapes->shapes) {
+		const RgPrice *price = is_free_spot(shape) ? rg_fit_spot_price(shape->type,
+								     cluster->provider.region, zone)
+							   : NULL;
+		own += price && g_strcmp0(price->zone, zone) == 0;
+		*sum += price ? rg_fit_spot_sum(cluster, shape, shape->type, zone,
+					rg_fit_count(shape->pool))
+			      : 0;
+	}
+	return own;
+}
+
+/* Where spot nodes of pools without `zones` go, as far as prices say it (zone.c): the zone that has
+ * most of their types and where they cost least. NULL: there are none, or no price is known. */
+static const char *spot_zone(const RgCluster *cluster, const RgShapes *shapes)
+{
+	const char *best = NULL;
+	unsigned best_own = 0;
+	int64_t best_sum = 0;
+	rg_ptr_foreach (const RgShape, shape, shapes->shapes) {
+		if (!is_free_spot(shape))
+			continue;
+		rg_ptr_foreach (const RgPrice, price, shape->type->prices) {
+			int64_t sum;
+			if (price->kind != RG_PRICE_SPOT || !price->zone ||
+				!g_str_equal(price->region, cluster->provider.region))
+				continue;
+			unsigned own = sum_in(cluster, shapes, price->zone, &sum);
+			if (best && (own < best_own || (own == best_own && sum >= best_sum)))
+				continue;
+			best = price->zone;
+			best_own = own;
+			best_sum = sum;
+		}
+	}
+	return best;
+}
+
+/* Of one node of the shape. Spot as plans count it: in the pool's first zone, else in `zone`; where
+ * that has no price of its own, with the dearest zone's. */
+static const RgPrice *shape_price(
+	const RgCluster *cluster, const RgShape *shape, const char *zone, bool is_spot)
 {
 	const RgPool *pool = shape->pool;
 	const char *region = cluster->provider.region;
-	const char *zone = pool->zones ? pool->zones[0] : NULL;
-	return is_spot ? rg_fit_spot_price(shape->type, region, zone)
+	return is_spot ? rg_fit_spot_price(shape->type, region, pool->zones ? pool->zones[0] : zone)
 		       : rg_catalog_find_price(shape->type, region);
 }
 
@@ -65,13 +114,14 @@ typedef struct {
 	const RgCluster *cluster;
 	const RgShapes *shapes;
 	const RgCarbon *carbon;
+	const char *zone; /* spot_zone */
 	RgWhole *whole;
 } Summing;
 
 /* The n nodes of the shape that are bought on that market. */
 static void add_node_prices(const Summing *sum, const RgShape *shape, bool is_spot, unsigned n)
 {
-	const RgPrice *price = shape_price(sum->cluster, shape, is_spot);
+	const RgPrice *price = shape_price(sum->cluster, shape, sum->zone, is_spot);
 	RgOffer offer = offer_of(sum->cluster, sum->shapes, shape, price, sum->carbon);
 	/* Beside GPUs, what the hosts without any cost decides little: where it is not known, it
 	 * doesn't make the place less sure, and the lowest price known anywhere stands in for it.
@@ -93,7 +143,7 @@ RgWhole rg_fit_whole_of(const RgCluster *cluster, const RgShapes *shapes, const 
 	const char *pool, bool most)
 {
 	RgWhole whole = {.merit = rg_merit_none()};
-	const Summing sum = {cluster, shapes, carbon, &whole};
+	const Summing sum = {cluster, shapes, carbon, spot_zone(cluster, shapes), &whole};
 	rg_ptr_foreach (const RgShape, shape, shapes->shapes) {
 		if (pool && !g_str_equal(shape->pool->name, pool))
 			continue;

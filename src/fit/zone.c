@@ -7,6 +7,7 @@
 typedef struct {
 	guint own, cluster; /* existing nodes of the pool, of the cluster */
 	guint serves;	    /* pools that could be there */
+	int64_t spot;	    /* micro-USD per hour of their spot nodes there, as far as known */
 } Rank;
 
 static const json_t *offered_zones(const json_t *facts, const RgInstanceType *type)
@@ -31,16 +32,21 @@ bool rg_fit_zone_works(const json_t *facts, const RgInstanceType *type, const ch
 	return rg_fit_has_zone(facts, zone) && is_offered(facts, type, zone);
 }
 
-static Rank rank_zone(
-	const RgShapes *shapes, const RgShape *shape, const json_t *facts, const char *zone)
+/* `type`: of the shape, for which there may be another. */
+static Rank rank_zone(const RgShapes *shapes, const RgShape *shape, const RgInstanceType *type,
+	const json_t *facts, const char *zone)
 {
 	Rank rank = {.own = GPOINTER_TO_UINT(g_hash_table_lookup(shape->nodes_in, zone))};
 	rg_ptr_foreach (const RgShape, other, shapes->shapes) {
-		const RgPool *pool = other->pool;
+		const RgInstanceType *its = other == shape ? type : other->type;
+		unsigned count = rg_fit_count(other->pool);
 		rank.cluster += GPOINTER_TO_UINT(g_hash_table_lookup(other->nodes_in, zone));
-		if (rg_fit_count(pool) > 0 && rg_fit_zone_works(facts, other->type, zone) &&
-			rg_fit_admits_zone(other, zone))
-			rank.serves++;
+		if (count == 0 || !rg_fit_zone_works(facts, its, zone) ||
+			!rg_fit_admits_zone(other, zone))
+			continue;
+		rank.serves++;
+		rank.spot += rg_fit_spot_sum(
+			shapes->cluster, other, its, rg_fit_zone_id(facts, zone), count);
 	}
 	return rank;
 }
@@ -51,7 +57,9 @@ static bool is_better(Rank a, Rank b)
 		return a.own > b.own;
 	if (a.cluster != b.cluster)
 		return a.cluster > b.cluster;
-	return a.serves > b.serves;
+	if (a.serves != b.serves)
+		return a.serves > b.serves;
+	return a.spot < b.spot;
 }
 
 typedef struct {
@@ -76,7 +84,7 @@ static GPtrArray *free_zones(const RgShapes *shapes, const RgShape *shape,
 		const char *zone = json_string_value(name);
 		if (!rg_fit_zone_works(facts, type, zone) || !rg_fit_admits_zone(shape, zone))
 			continue;
-		const Ranked one = {zone, rank_zone(shapes, shape, facts, zone)};
+		const Ranked one = {zone, rank_zone(shapes, shape, type, facts, zone)};
 		g_array_append_val(ranked, one);
 	}
 	g_array_sort(ranked, by_zone_rank);

@@ -20,6 +20,30 @@ static void test_equal_zones_are_taken_by_name(void)
 	assert_node(&o, 1, "t", "g4dn.xlarge", "us-east-1a", "[0]");
 }
 
+/* What the nodes in spot cost together decides between zones that serve as many pools. */
+static void test_spot_nodes_go_where_they_cost_least(void)
+{
+	g_autofree char *facts =
+		g_strconcat("{'zone_ids': {'us-east-1a': 'use1-az6',"
+			    " 'us-east-1b': 'use1-az1', 'us-east-1c': 'use1-az2'},",
+			FACTS + 1, NULL);
+	g_auto(FitRun) o = fit_run(
+		CPU_HEAD "pools:\n  t: {accelerators: T4, nodes: 2, market: spot}\n", facts, NULL);
+	assert_node(&o, 0, "head", "m5.2xlarge", "us-east-1c", "null");
+	assert_node(&o, 1, "t", "g4dn.xlarge", "us-east-1c", "[0,1]");
+	/* one that serves more pools comes first, and the spec's own order before all */
+	g_auto(FitRun) more =
+		fit_run(CPU_HEAD "pools:\n  t: {accelerators: T4, nodes: 2, market: spot}\n"
+				 "  train: {accelerators: \"A100:8\", nodes: 1}\n",
+			facts, NULL);
+	assert_node(&more, 1, "t", "g4dn.xlarge", "us-east-1b", "[0,1]");
+	g_auto(FitRun) listed = fit_run(CPU_HEAD
+		"pools:\n  t: {accelerators: T4, nodes: 2, market: spot, zones: [us-east-1a,"
+		" us-east-1c]}\n",
+		facts, NULL);
+	assert_node(&listed, 1, "t", "g4dn.xlarge", "us-east-1a", "[0,1]");
+}
+
 static void test_types_without_offerings_facts_are_tried(void)
 {
 	g_auto(FitRun) o = fit_run(
@@ -77,6 +101,7 @@ int main(int argc, char **argv)
 	g_test_init(&argc, &argv, NULL);
 	ADD(test_gathers_in_the_zone_that_serves_most);
 	ADD(test_equal_zones_are_taken_by_name);
+	ADD(test_spot_nodes_go_where_they_cost_least);
 	ADD(test_types_without_offerings_facts_are_tried);
 	ADD(test_a_placement_gathers_the_pool);
 	ADD(test_types_without_the_network_are_refused);

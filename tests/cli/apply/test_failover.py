@@ -11,7 +11,7 @@ from sim_server import tags_of
 
 P4D = 'p4d.24xlarge'
 HEAD = 'm5.2xlarge'
-ZONES = ['us-east-1a', 'us-east-1b', 'us-east-1c', 'us-east-1d']
+BY_PRICE = ['us-east-1b', 'us-east-1a', 'us-east-1d', 'us-east-1c']  # of P4D on spot
 
 
 def write(home, nodes=2, extra='', accelerators='A100:8', more=''):
@@ -69,10 +69,10 @@ def test_the_rest_of_a_batch_moves(sim, home):
 
 def test_spot_falls_back_to_on_demand(sim, home):
     write(home, extra=', market: {spot: {fallback: on_demand}}')
-    sim.knobs(capacity={f'{P4D}:spot': {'*': 0}, f'{P4D}:on-demand': {'us-east-1a': 0}})
+    sim.knobs(capacity={f'{P4D}:spot': {'*': 0}, f'{P4D}:on-demand': {'us-east-1b': 0}})
     said = apply(home)
-    assert where(sim) == [('us-east-1b', 'on-demand')] * 2
-    assert 'trying on-demand in us-east-1a' in said.err
+    assert where(sim) == [('us-east-1a', 'on-demand')] * 2
+    assert 'trying on-demand in us-east-1b' in said.err
     assert len(launches(home)) == 6, 'four zones on spot, two on demand'
     sim.knobs(capacity={})
     no_changes(home)
@@ -81,8 +81,8 @@ def test_spot_falls_back_to_on_demand(sim, home):
     assert 'because of market "on-demand" -> "spot"\n\n' in said.out, 'once, with both of its values'
     run = home.run('log', '--json').json()[0]['id']
     said = home.run('log', run).out
-    assert re.search(r'create +aws.instance.train\[0\]  failed  p4d.24xlarge on spot in us-east-1a', said)
-    assert re.search(r'create +aws.instance.train\[0\]  p4d.24xlarge in us-east-1b', said)
+    assert re.search(r'create +aws.instance.train\[0\]  failed  p4d.24xlarge on spot in us-east-1b', said)
+    assert re.search(r'create +aws.instance.train\[0\]  p4d.24xlarge in us-east-1a', said)
 
 
 def test_spot_alone_stays_spot(sim, home):
@@ -90,7 +90,7 @@ def test_spot_alone_stays_spot(sim, home):
     sim.knobs(capacity={f'{P4D}:spot': {'*': 0}})
     said = apply(home, 3)
     assert where(sim) == [] and len(launches(home)) == 4
-    assert f'refused: {P4D} on spot in us-east-1a (InsufficientInstanceCapacity), {P4D} on spot in us-east-1b' \
+    assert f'refused: {P4D} on spot in us-east-1b (InsufficientInstanceCapacity), {P4D} on spot in us-east-1a' \
         in ' '.join(said.err.split())
 
 
@@ -101,9 +101,9 @@ def test_the_floor_is_on_demand_from_the_start(sim, home):
     plan = json.loads(home.read('plan.json'))
     markets = {m['market']: m['after']['nodes'] for m in plan['raygpu']['cost']['markets']}
     assert markets == {'on-demand': 2, 'spot': 2}, 'the head, the floor; the rest'
-    sim.knobs(capacity={f'{P4D}:spot': {'us-east-1a': 0, 'us-east-1b': 1}, f'{P4D}:on-demand': {'us-east-1a': 0}})
+    sim.knobs(capacity={f'{P4D}:spot': {'us-east-1b': 0, 'us-east-1a': 1}, f'{P4D}:on-demand': {'us-east-1b': 0}})
     apply(home)
-    assert where(sim) == [('us-east-1b', 'on-demand'), ('us-east-1b', 'spot'), ('us-east-1c', 'spot')]
+    assert where(sim) == [('us-east-1a', 'on-demand'), ('us-east-1a', 'spot'), ('us-east-1d', 'spot')]
     no_changes(home)
 
 
@@ -146,7 +146,7 @@ def test_a_quota_is_no_zones(sim, home):
     write(home, extra=', market: {spot: {fallback: on_demand}}')
     sim.knobs(quotas={'L-7212CCBC': 0})  # all P4 and P5 spot requests
     apply(home)
-    assert where(sim) == [('us-east-1a', 'on-demand')] * 2
+    assert where(sim) == [('us-east-1b', 'on-demand')] * 2
     assert len(launches(home)) == 2, 'other zones have the same quota'
 
 
@@ -211,10 +211,10 @@ def test_a_pool_with_a_placement_group_moves_whole_and_keeps_what_is_left(sim, h
 def test_a_reclaimed_node_is_looked_for_elsewhere(sim, home):
     write(home, extra=', market: {spot: {fallback: on_demand}}')
     apply(home)
-    assert where(sim) == [('us-east-1a', 'spot')] * 2
+    assert where(sim) == [('us-east-1b', 'spot')] * 2
     lost = [i for i in sim.live_instances() if tags_of(i)['raygpu:pool'] == 'train'][0]
     sim.ok('TerminateInstances', {'InstanceId.1': lost['instanceId']})
-    sim.knobs(capacity={f'{P4D}:spot': {'us-east-1a': 0}})
+    sim.knobs(capacity={f'{P4D}:spot': {'us-east-1b': 0}})
     home.run('apply', 'cluster.yaml', '--auto-approve', '--no-settle')
     assert where(sim) == [('us-east-1a', 'spot'), ('us-east-1b', 'spot')]
     no_changes(home)
@@ -224,12 +224,12 @@ def test_a_saved_plan_has_its_alternates(sim, home):
     write(home, extra=', market: {spot: {fallback: on_demand}}')
     home.run('plan', 'cluster.yaml', '--out', 'plan.json')
     head, train = json.loads(home.read('plan.json'))['raygpu']['capacity']['pools']
-    assert [c['zone'] for c in head['candidates']][:4] == ZONES
+    assert [c['zone'] for c in head['candidates']][:4] == BY_PRICE
     shown = train['candidates']
-    assert [(c['market'], c['zone']) for c in shown] == [(m, z) for m in ('spot', 'on-demand') for z in ZONES]
-    sim.knobs(capacity={f'{P4D}:spot': {'*': 0}, f'{P4D}:on-demand': {'us-east-1a': 0}})
+    assert [(c['market'], c['zone']) for c in shown] == [(m, z) for m in ('spot', 'on-demand') for z in BY_PRICE]
+    sim.knobs(capacity={f'{P4D}:spot': {'*': 0}, f'{P4D}:on-demand': {'us-east-1b': 0}})
     home.run('apply', 'plan.json')
-    assert where(sim) == [('us-east-1b', 'on-demand')] * 2
+    assert where(sim) == [('us-east-1a', 'on-demand')] * 2
     no_changes(home)
 
 

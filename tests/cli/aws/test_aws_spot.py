@@ -9,7 +9,7 @@ from sim_server import tags_of
 
 SPOT = ', market: spot'
 # prices.csv: the highest spot price of g4dn.xlarge in us-east-1, and its on-demand price
-SPOT_PRICE, ON_DEMAND_PRICE = 204300, 526000  # of use1-az6, which is us-east-1a here
+SPOT_PRICE, ON_DEMAND_PRICE = 200000, 526000  # of use1-az2, the cheapest, which is us-east-1c here
 
 
 @pytest.fixture
@@ -49,11 +49,21 @@ def no_changes(home, *more):
 def test_a_plan_says_spot_and_what_it_costs(home):
     said = home.run('plan', 'cluster.yaml', '--detailed-exitcode', code=2)
     assert re.search(r'\+ market += "spot"\n', said.out)
-    assert 'of it on-demand $0.00 -> $0.38, spot $0.00 -> $0.41' in said.out
+    assert 'of it on-demand $0.00 -> $0.38, spot $0.00 -> $0.40' in said.out
     assert 'spot prices move: counted as they were last seen' in said.out
     bought = markets(home.run('plan', 'cluster.yaml', '--format', 'json').json())
     assert bought['spot']['microusd_hour'] == 2 * SPOT_PRICE and bought['spot']['nodes'] == 2
     assert bought['on-demand']['nodes'] == 1, 'the head'
+
+
+def test_a_place_is_counted_where_its_spot_nodes_go(sim, home):
+    """The cheapest zone: places are compared by what the plan will cost there."""
+    places = ', '.join(f'{{name: aws, region: {region}, egress_check: false}}' for region in ('us-east-1', 'us-east-2'))
+    home.write('cluster.yaml', re.sub('(?m)^provider: .*$', f'provider: {{any_of: [{places}]}}', spec(pools={'train': ('A100:8', 2)}, pool_extra=SPOT)))
+    said = home.run('plan', 'cluster.yaml').out
+    cost, = re.findall(r'Cost: \$0\.00 -> (\$[0-9.]+) per hour', said)
+    assert re.search(r'Place: aws us-east-1, cheapest of 2 candidates\n +' + re.escape(cost) + ' per hour', said), said
+    assert '"us-east-1b"' in said, 'where an A100:8 costs a third of what it does elsewhere'
 
 
 def test_ec2_is_asked_for_one_time_spot_instances(sim, home):
@@ -157,7 +167,7 @@ def test_a_limit_below_the_price_of_the_day(sim, home):
     """A warning at plan time, because the catalog's price is old; EC2's own message at apply time."""
     named(home, 0.1)
     said = home.run('plan', 'cluster.yaml')
-    assert '[fit.above-max-price]' in said.err and 'g4dn.xlarge cost 0.2043 on spot' in said.err
+    assert '[fit.above-max-price]' in said.err and 'g4dn.xlarge cost 0.2 on spot' in said.err
     sim.knobs(spot_prices={'g4dn.xlarge': 0.2})
     said = home.apply(code=3)
     assert 'SpotMaxPriceTooLow' in said.err and 'raise it' in said.err
@@ -195,7 +205,7 @@ def test_a_lost_state_knows_the_market_again(sim, home):
     os.unlink(home.state)
     home.run('state', 'rebuild', 'cluster.yaml')
     no_changes(home)
-    assert 'spot $0.41' in home.run('plan', 'cluster.yaml', '--verbose').out
+    assert 'spot $0.40' in home.run('plan', 'cluster.yaml', '--verbose').out
 
 
 def test_policy_and_head(sim, home):

@@ -56,11 +56,11 @@ def test_candidates_on_spot_have_the_price_of_each_zone(home):
     home.write('cluster.yaml', spec(pools={'train': ('A100:8', 1)}, pool_extra=', market: spot'))
     said = one_line(home.run('plan', 'cluster.yaml', '--verbose').out)
     a, b, c, d = (f'${prices[zone]:.2f}' for zone in ('use1-az6', 'use1-az1', 'use1-az2', 'use1-az4'))
-    assert f'$0.00 -> {a}' in said
-    assert f'If train is unavailable: us-east-1b ({b}), us-east-1c ({c}), us-east-1d ({d})' in said
+    assert b < a < d < c and f'$0.00 -> {b}' in said
+    assert f'If train is unavailable: us-east-1a ({a}), us-east-1d ({d}), us-east-1c ({c})' in said
     shown = [x for p in home.run('plan', 'cluster.yaml', '--format', 'json').json()['raygpu']['capacity']['pools']
              if p['pool'] == 'train' for x in p['candidates']]
-    assert [f'${x["price_microusd_hour"] / 1e6:.2f}' for x in shown] == [a, b, c, d]
+    assert [f'${x["price_microusd_hour"] / 1e6:.2f}' for x in shown] == [b, a, d, c]
 
 
 def test_a_mark_in_the_table_is_not_explained_again(home):
