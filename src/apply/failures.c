@@ -71,7 +71,8 @@ static void hint_new(const Apply *apply, RgDiag *diag, const RgItemResult *resul
 						 "apply again later, or request another %s or %s",
 		words->zone, words->instance_type);
 	rg_diag_hint(diag, "%s; the created resources are %s", result->hint ? result->hint : usual,
-		gang ? "removed, because the pool is a gang" : "kept and recorded");
+		gang ? "removed, because the pool is a gang"
+		     : "kept and recorded; `raygpu cost` shows what they cost");
 }
 
 static bool is_lack(const RgItemResult *result)

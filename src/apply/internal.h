@@ -61,7 +61,8 @@ typedef struct {
 	char *why;		  /* it is not done, by the last look; or NULL */
 	bool queued;		  /* it ended while it waits in a queue of the cloud; why: where */
 	bool fault;		  /* it has a code of the cloud */
-	bool gives_back;	  /* removes what its gang doesn't use */
+	bool gives_back;	  /* removes what this run created and nothing uses */
+	bool remakes;		  /* it is created again, where what needs it went */
 	json_t *changed;	  /* of an update of what the cloud did not take over: names */
 	const RgPlanChange *user; /* of a look, and of its update: the resource that uses it */
 } Step;

@@ -341,10 +341,12 @@ static void count_done(Apply *apply, const Step *step)
 			result->changed += !step->changed;
 		break;
 	case STEP_REMOVE:
-		if (step->gives_back)
+		if (step->gives_back) {
 			result->given_back++;
-		else
+			result->remade += step->remakes;
+		} else {
 			result->destroyed++;
+		}
 		break;
 	case STEP_FORGET:
 		result->forgotten += step->change->action == RG_ACTION_RELEASE ||
@@ -416,6 +418,7 @@ void step_make_again(Apply *apply, Step *dependent, const RgPlanChange *was, con
 		removal->gives_back |= made->change == was && made->kind == STEP_CREATE &&
 				       made->state == STEP_DONE;
 	apply->result->added -= removal->gives_back;
+	removal->remakes = true;
 	removal->last = make->last = false;
 	step_wait_for(make, removal);
 	step_wait_for(dependent, make);

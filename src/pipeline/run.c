@@ -185,6 +185,7 @@ static void add_result(RgApplyResult *sum, const RgApplyResult *more)
 	sum->open += more->open;
 	sum->queued += more->queued;
 	sum->given_back += more->given_back;
+	sum->remade += more->remade;
 	sum->interrupted |= more->interrupted;
 	if (sum->tried && more->tried)
 		json_array_extend(sum->tried, more->tried);

@@ -34,7 +34,8 @@ typedef struct {
 	unsigned imported, forgotten; /* forgotten: they stay in the cloud */
 	unsigned queued;     /* of the added and changed: they wait in a queue of the cloud */
 	unsigned lacking;    /* of the failed: for lack of capacity or quota */
-	unsigned given_back; /* created and removed again, because their gang was incomplete */
+	unsigned given_back; /* created and removed again, because their gang was incomplete, */
+	unsigned remade;     /* and these of them because what needs them went elsewhere */
 	bool interrupted;
 	/* what the cloud refused for lack of capacity or quota, in order: [{"pool",
 	 * "instance_type", "market", "zone", "class", "code", "refused": nodes}]; NULL: nothing;

@@ -348,6 +348,13 @@ static void add_unjoined(GString *text, const RgReadyResult *ready)
 				      "apply waits for them.\n");
 }
 
+static void add_given_back(GString *text, unsigned n, const char *why)
+{
+	if (n)
+		g_string_append_printf(text, "%u more %s created and removed again, because %s.\n",
+			n, n == 1 ? "was" : "were", why);
+}
+
 char *rg_render_apply_result(
 	const RgApplyResult *result, const RgReadyResult *ready, bool destroy, const RgStyle *style)
 {
@@ -362,12 +369,9 @@ char *rg_render_apply_result(
 				      : "Apply incomplete.",
 		counts);
 	g_string_append_c(text, '\n');
-	if (result->given_back)
-		g_string_append_printf(text,
-			"%u more %s created and removed again, because the %s not "
-			"complete%s.\n",
-			result->given_back, result->given_back == 1 ? "was" : "were",
-			bad ? "gang was" : "pool was", bad ? "" : " there");
+	add_given_back(text, result->given_back - result->remade,
+		bad ? "the gang was not complete" : "the pool was not complete there");
+	add_given_back(text, result->remade, "what needs it went elsewhere");
 	if (result->failed || result->blocked)
 		g_string_append_printf(text,
 			"%u failed, %u not tried because of that; run apply again to "
