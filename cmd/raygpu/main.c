@@ -107,11 +107,22 @@ static const Command *find_command(const char *name)
 static const struct {
 	const char *word, *hint;
 } foreign_words[] = {
+	{"autostop", "`expires` in the spec says when a cluster or a pool ends"},
+	{"check", "`raygpu doctor` checks credentials, permissions and quotas"},
+	{"cost-report", "`raygpu cost` shows what clusters cost"},
 	{"dashboard", "`raygpu connect` forwards the dashboard to this machine"},
 	{"down", "`raygpu destroy` destroys a cluster"},
 	{"exec", "`raygpu connect -- COMMAND` runs a command that uses the cluster"},
 	{"fmt", "raygpu has no formatter; `raygpu validate` checks specs"},
+	{"gpus", "`raygpu offers` lists GPUs, where they are sold, and their prices"},
+	{"launch", "`raygpu apply` creates or changes a cluster"},
+	{"list", "`raygpu status` shows clusters, `raygpu state list` what is recorded"},
+	{"ls", "`raygpu status` shows clusters, `raygpu state list` what is recorded"},
+	{"ps", "`raygpu status` shows clusters and what waits in Ray"},
+	{"queue", "`raygpu status` shows clusters and what waits in Ray"},
 	{"refresh", "`raygpu drift` shows what has changed outside raygpu"},
+	{"scale", "`nodes` in the spec is how many nodes a pool has"},
+	{"show-gpus", "`raygpu offers` lists GPUs, where they are sold, and their prices"},
 	{"ssh", "`raygpu connect` starts a shell that uses the cluster"},
 	{"stop", "`enabled: false` in the spec removes a pool's nodes until it is enabled again; "
 		 "`raygpu destroy` destroys the cluster"},

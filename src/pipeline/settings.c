@@ -10,8 +10,8 @@ static bool zone_is_in(const char *zone, const char *region)
 
 static RgDiag *hint_zone(RgDiag *diag, const RgWords *words, const char *region)
 {
-	return rg_diag_hint(diag, "a cluster lives in one %s; its %ss look like %sa", words->region,
-		words->zone, region);
+	return rg_diag_hint(diag, "a cluster lives in one %s; the names of its %ss begin with %s",
+		words->region, words->zone, region);
 }
 
 /* A zone of a pool that the provider's schema.json excludes; NULL: none. */

@@ -40,29 +40,6 @@ static const char *branch_name(const json_t *rule, size_t i)
 	return json_string_value(json_array_get(required, 0));
 }
 
-static void report_one_of(RgFinding *finding)
-{
-	const json_t *rule = finding->found->rule;
-	/* For anything but a mapping the `type` finding is sufficient. */
-	if (!json_is_object(finding->found->value))
-		return;
-	g_autoptr(GString) names = g_string_new(NULL);
-	size_t given = 0;
-	for (size_t i = 0; i < json_array_size(rule); i++) {
-		const char *name = branch_name(rule, i);
-		g_string_append_printf(names, "%s%s", i > 0 ? " or " : "", name);
-		given += json_object_get(finding->found->value, name) != NULL;
-	}
-	RgDiag *diag = rg_diags_error(finding->diags, "spec.one-of",
-		given == 0 ? "%s needs %s" : "%s must have %s, not both", finding->path,
-		names->str);
-	rg_diag_at(diag, rg_document_key_source(finding->document, finding->found->pointer));
-	rg_diag_hint(diag, "%s",
-		given > 0 ? "remove one of them"
-			  : rg_json_str(finding->found->schema, "x-raygpu-hint",
-				    "add accelerators: A100:8, or the cloud's instance_type"));
-}
-
 /* Known keys, NULL-ended; `now` omits those for a later release. */
 static GPtrArray *known_keys(const json_t *properties, bool now)
 {
@@ -100,24 +77,49 @@ static void hint_known_key(const RgFinding *finding, RgDiag *diag)
 	rg_diag_hint(diag, "valid keys: %s", list);
 }
 
-/* Whether a key of the object was meant to be, or replaces, the missing one: then the finding about
- * that key is sufficient. */
-static bool has_stand_in(const RgFinding *finding, json_t *properties)
+/* Whether a key of the object was meant to be, or replaces, the one of that name: then the finding
+ * about that key is sufficient. */
+static bool has_stand_in(const RgFinding *finding, const char *name)
 {
 	const RgSchemaFinding *found = finding->found;
+	json_t *properties = json_object_get(found->schema, "properties");
 	/* Unknown keys of an open object are checked elsewhere, and not reported here. */
 	bool closed = json_is_false(json_object_get(found->schema, "additionalProperties"));
 	g_autoptr(GPtrArray) keys = known_keys(properties, false);
 	rg_json_foreach_member (key, member, found->value) {
 		const json_t *property = json_object_get(properties, key);
 		const json_t *later = json_object_get(property, "x-raygpu-later");
-		if (rg_json_has_text(json_object_get(later, "instead_of"), found->name))
+		if (rg_json_has_text(json_object_get(later, "instead_of"), name))
 			return true;
-		if (closed && !property &&
-			g_strcmp0(find_meant(finding, keys, key), found->name) == 0)
+		if (closed && !property && g_strcmp0(find_meant(finding, keys, key), name) == 0)
 			return true;
 	}
 	return false;
+}
+
+static void report_one_of(RgFinding *finding)
+{
+	const json_t *rule = finding->found->rule;
+	/* For anything but a mapping the `type` finding is sufficient. */
+	if (!json_is_object(finding->found->value))
+		return;
+	g_autoptr(GString) names = g_string_new(NULL);
+	size_t given = 0;
+	for (size_t i = 0; i < json_array_size(rule); i++) {
+		const char *name = branch_name(rule, i);
+		if (has_stand_in(finding, name))
+			return;
+		g_string_append_printf(names, "%s%s", i > 0 ? " or " : "", name);
+		given += json_object_get(finding->found->value, name) != NULL;
+	}
+	RgDiag *diag = rg_diags_error(finding->diags, "spec.one-of",
+		given == 0 ? "%s needs %s" : "%s must have %s, not both", finding->path,
+		names->str);
+	rg_diag_at(diag, rg_document_key_source(finding->document, finding->found->pointer));
+	rg_diag_hint(diag, "%s",
+		given > 0 ? "remove one of them"
+			  : rg_json_str(finding->found->schema, "x-raygpu-hint",
+				    "add accelerators: A100:8, or the cloud's instance_type"));
 }
 
 /* The key of an open object that was meant to be the missing one, or NULL. */
@@ -137,7 +139,7 @@ static void report_missing(RgFinding *finding)
 {
 	const RgSchemaFinding *found = finding->found;
 	json_t *properties = json_object_get(found->schema, "properties");
-	if (has_stand_in(finding, properties))
+	if (has_stand_in(finding, found->name))
 		return;
 	const char *written = find_meant_for(finding, properties);
 	RgDiag *diag = rg_diags_error(

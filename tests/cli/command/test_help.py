@@ -65,7 +65,8 @@ def test_the_text_of_an_option_is_whole():
 
 
 @pytest.mark.parametrize('word, hint', [('up', 'raygpu apply'), ('down', 'raygpu destroy'), ('ssh', 'raygpu connect'),
-                                        ('fmt', 'raygpu validate'), ('taint', 'raygpu plan --replace'), ('refresh', 'raygpu drift')])
+                                        ('fmt', 'raygpu validate'), ('taint', 'raygpu plan --replace'), ('refresh', 'raygpu drift'),
+                                        ('launch', 'raygpu apply'), ('show-gpus', 'raygpu offers'), ('check', 'raygpu doctor')])
 def test_a_word_of_another_tool_names_the_command(word, hint):
     said = run(word, code=4)
     assert f'unknown command "{word}"' in said and f'`{hint}' in said and 'did you mean' not in said
