@@ -19,8 +19,7 @@ static bool transforms(const char *words)
 /* The note of a row that transforms values is about those that it does not convert. */
 static const char *note_of(const ConvertRule *rule)
 {
-	bool zero = g_str_equal(rule->how, "zero");
-	return transforms(rule->how) || zero ? NULL : rule->note;
+	return transforms(rule->how) ? NULL : rule->note;
 }
 
 static void put(Convert *convert, const ConvertRule *rule, const ConvertAt *at, json_t *value)
@@ -127,8 +126,6 @@ static void put_member(Convert *convert, const ConvertRule *rule, const ConvertA
 		return;
 	}
 	member.name = name;
-	if (is_env)
-		convert_look_at_variable(convert, name, text, pointer);
 	g_autofree char *to = g_strconcat(rule->to, ".*", NULL);
 	convert_put(convert, to, json_string(text), &member, rule->note);
 }
@@ -283,18 +280,6 @@ static void note_only(
 		NULL, note);
 }
 
-/* The field of a row with "zero" is set only by 0; otherwise the row is like one with "same". */
-static bool is_zero(const json_t *value)
-{
-	return json_is_number(value) && json_number_value(value) == 0;
-}
-
-static void put_zero(Convert *convert, const ConvertRule *rule, const ConvertAt *at)
-{
-	json_auto_t *zero = json_integer(0);
-	put(convert, rule, at, zero);
-}
-
 static void put_zoned(Convert *convert, const ConvertRule *rule, const ConvertAt *at)
 {
 	convert->zoned_to = rule->to;
@@ -324,8 +309,6 @@ static void act_on(Convert *convert, const ConvertRule *rule, const ConvertAt *a
 		do_named(convert, at, words[1]);
 	else if (g_str_equal(words[0], "autoscales"))
 		convert->autoscales = json_is_true(at->value);
-	else if (g_str_equal(words[0], "zero"))
-		put_zero(convert, rule, at);
 	else
 		put(convert, rule, at, value);
 }
@@ -345,9 +328,7 @@ void convert_act(Convert *convert, const ConvertRule *rule, const ConvertAt *at)
 	if (at->node && g_str_equal(rule->to, "node.accelerators"))
 		at->node->has_gpus = true;
 	static const char *const notes[] = {"none", "same", "lost", "secret", NULL};
-	if (g_str_equal(words[0], "zero") && !is_zero(value))
-		note_only(convert, rule, at, (char *[]){(char *)(uintptr_t) "same", NULL});
-	else if (g_strv_contains(notes, words[0]))
+	if (g_strv_contains(notes, words[0]))
 		note_only(convert, rule, at, words);
 	else if (!value)
 		convert_key(convert, at->pointer, CONVERT_NONE, NULL,

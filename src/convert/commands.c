@@ -39,7 +39,8 @@ static void look_at_install(Convert *convert, const char *text, const char *poin
 static void look_at_command(
 	Convert *convert, const ConvertAt *at, const char *text, const char *pointer)
 {
-	convert_look_at_command(convert, text, pointer);
+	json_auto_t *value = json_string(text);
+	convert_look_at(convert, NULL, value, pointer);
 	if (!strstr(at->path, "initialization"))
 		look_at_install(convert, text, pointer);
 }
@@ -192,8 +193,6 @@ static void put_env(Convert *convert, const ConvertAt *at, const char *scope, co
 	g_autofree char *to = g_strconcat(scope, ".env.*", NULL);
 	ConvertAt variable = *at;
 	variable.name = name;
-	if (equals)
-		convert_look_at_variable(convert, name, equals + 1, at->pointer);
 	if (equals)
 		convert_put(convert, to, json_string(equals + 1), &variable, NULL);
 	else

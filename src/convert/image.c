@@ -150,7 +150,8 @@ void convert_images_finish(Convert *convert)
 	rg_ptr_foreach (ConvertKey, key, convert->keys) {
 		if (g_strcmp0(key->to, "ray.image") != 0)
 			continue;
-		key->outcome = CONVERT_NONE;
+		/* what else their own image has is not in Ray's */
+		key->outcome = strstr(image, "rayproject/ray") ? CONVERT_NONE : CONVERT_LOST;
 		g_clear_pointer(&key->to, g_free);
 		key->reason =
 			g_strdup("its tag moves from version to version; raygpu uses Ray's own "

@@ -177,10 +177,9 @@ void convert_ray_version(Convert *convert, const ConvertAt *at);
 void convert_images_finish(Convert *convert);
 
 /* secrets.c */
-/* A warning if a variable's or a command's text looks like a secret: it would be in the spec. */
-void convert_look_at_variable(
-	Convert *convert, const char *name, const char *value, const char *pointer);
-void convert_look_at_command(Convert *convert, const char *text, const char *pointer);
+/* A warning if a text in the value, which goes into the spec, looks like a secret. `name`: of the
+ * value, as people chose it, or NULL. `pointer`: where it is in the file. */
+void convert_look_at(Convert *convert, const char *name, const json_t *value, const char *pointer);
 
 /* act.c */
 /* A number of nodes; `which`: min, max, count or times. */

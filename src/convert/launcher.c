@@ -182,10 +182,13 @@ static const char *head_of(Convert *convert, json_t *types)
 		head = json_object_iter_key(json_object_iter(types));
 	if (json_object_get(root, "head_node_type"))
 		convert_key(convert, "/head_node_type",
-			head && json_object_get(types, head) ? CONVERT_DONE : CONVERT_NONE, "head",
+			head && json_object_get(types, head) ? CONVERT_DONE : CONVERT_LOST, "head",
 			head && json_object_get(types, head)
 				? NULL
 				: "available_node_types does not have this type");
+	else if (!head && json_object_size(types))
+		convert_key(convert, "/available_node_types", CONVERT_LOST, NULL,
+			"the file does not say which type is the head's: it has no head_node_type");
 	return head && json_object_get(types, head) ? head : NULL;
 }
 

@@ -195,6 +195,9 @@ static char *explain_conflict(Convert *convert, const char *to, const ConvertAt 
 void convert_put(
 	Convert *convert, const char *to, json_t *value, const ConvertAt *at, const char *note)
 {
+	g_autofree char *name =
+		g_str_has_suffix(to, "*") && !at->name ? key_of(at->pointer) : g_strdup(at->name);
+	convert_look_at(convert, name, value, at->pointer);
 	if (convert_set(convert, to, value, at)) {
 		bool plain = !note || !*note;
 		convert_key(convert, at->pointer, plain ? CONVERT_DONE : CONVERT_CHANGED, to, note);

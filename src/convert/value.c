@@ -89,12 +89,15 @@ static json_t *wrap(const json_t *value, const char *member)
 	return NULL;
 }
 
-/* A double-quoted number such as "0.4" as the number. */
+/* A double-quoted number such as "0.4" or "16" as the number. */
 static json_t *number(const char *text)
 {
 	char *end = NULL;
 	double real = g_ascii_strtod(text, &end);
-	return *text && *end == '\0' ? json_real(real) : NULL;
+	if (!*text || *end)
+		return NULL;
+	int64_t whole = g_ascii_strtoll(text, &end, 10);
+	return *end ? json_real(real) : json_integer(whole);
 }
 
 /* The mapping in a text, which may be quoted once more: "\"{\\\"a\\\": 1}\"". */

@@ -317,12 +317,30 @@ def test_other_documents_are_skipped_and_named(desk):
     assert code == 0 and len(document['diagnostics']) < 200
 
 
+KUBE = """apiVersion: ray.io/v1
+kind: RayJob
+metadata: {name: x}
+spec:
+  JOB
+  rayClusterSpec:
+    rayVersion: 2.56.1
+    headGroupSpec:
+      rayStartParams: {}
+      template:
+        metadata: {METADATA}
+        spec:
+          containers: [{name: ray, image: rayproject/ray:2.56.1-py311, resources: {limits: {cpu: 2, memory: 8Gi}}}]
+"""
+
+
 def test_secrets_are_pointed_out_and_not_shown(desk):
     text = ('cluster_name: x\nprovider: {type: aws, region: us-east-1}\n'
             'docker:\n  image: rayproject/ray:2.56.1-py311-gpu\n  container_name: ray\n  run_options: [OPTIONS]\nsetup_commands: [COMMANDS]\n')
     secrets = ['"-e HF_TOKEN=hunter4"', '"--env=WANDB_API_KEY=hunter4"', '"-e", "DB_PASSWORD=hunter4"']
     commands = ['"export AWS_SECRET_ACCESS_KEY=hunter4"', '"wandb login --api-key hunter4"', '"git clone https://bob:hunter4@example.com/x"',
-                '"curl -H \'Authorization: Bearer hunter4\' https://example.com"']
+                '"curl -H \'Authorization: Bearer hunter4\' https://example.com"', '"docker login -u me -p hunter4"',
+                '"echo hunter4 | docker login -u me --password-stdin"', '"aws configure set aws_secret_access_key hunter4"',
+                '"curl -u me:hunter4 https://example.com"', '"export GITHUB_PAT=hunter4"', '"sshpass -p hunter4 ssh x"', '"wandb login hunter4"']
     for part, texts in (('OPTIONS', secrets), ('COMMANDS', commands)):
         for secret in texts:
             desk.write('input.yaml', text.replace(part, secret).replace('OPTIONS', '').replace('COMMANDS', ''))
@@ -330,8 +348,22 @@ def test_secrets_are_pointed_out_and_not_shown(desk):
             assert result.err.count('[convert.secret]') == 1 and 'hunter4' not in result.err, secret
             os.remove(desk.path('spec.yaml'))
     for fine in ('"-e HF_TOKEN_PATH=/run/secrets/hf"', '"-e TOKENIZERS_PARALLELISM=false"', '"-e", "MONKEY=1"', '"--env=RAY_X=hunter4"'):
-        desk.write('input.yaml', text.replace('OPTIONS', fine).replace('COMMANDS', '"export HF_TOKEN=$(cat /run/hf)", "pip install secretstorage==1.0"'))
+        desk.write('input.yaml', text.replace('OPTIONS', fine).replace('COMMANDS', '"export HF_TOKEN=$(cat /run/hf)", "pip install secretstorage==1.0", '
+                                                                       '"wandb login && ls", "curl -u $ME https://x", "login -p $P", "export PATH=x:$PATH"'))
         assert '[convert.secret]' not in desk.run('convert', 'input.yaml').err, fine
+
+
+@pytest.mark.parametrize('text', [
+    ('cluster_name: x\nprovider: {type: aws, region: us-east-1}\navailable_node_types:\n  h:\n    node_config:\n      InstanceType: m5.large\n'
+     '      TagSpecifications: [{ResourceType: instance, Tags: [{Key: api-token, Value: hunter4}]}]\nhead_node_type: h\n'),
+    KUBE.replace('METADATA', 'annotations: {example.com/token: hunter4}').replace('JOB', ''),
+    KUBE.replace('METADATA', '').replace('JOB', 'entrypoint: HF_TOKEN=hunter4 python x.py'),
+    KUBE.replace('METADATA', '').replace('JOB', 'runtimeEnvYAML: "env_vars: {WANDB_API_KEY: hunter4}"'),
+], ids=['tag', 'annotation', 'entrypoint', 'runtime-env'])
+def test_secrets_anywhere_are_pointed_out(desk, text):
+    desk.write('input.yaml', text)
+    result = desk.run('convert', 'input.yaml', '--out', 'spec.yaml', code=None)
+    assert 'hunter4' in desk.read('spec.yaml') and result.err.count('[convert.secret]') == 1 and 'hunter4' not in result.err, result
 
 
 def test_kuberays_own_samples(desk):
