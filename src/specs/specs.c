@@ -148,9 +148,10 @@ static void check_names(const RgSpecs *specs, RgDiags *diags)
 {
 	g_autoptr(GHashTable) names = g_hash_table_new(g_str_hash, g_str_equal);
 	rg_ptr_foreach (RgSpecFile, file, specs->files) {
-		const RgSpecFile *first =
-			file->cluster ? g_hash_table_lookup(names, file->cluster) : NULL;
-		if (file->cluster && !first)
+		/* without a line it is not YAML: an error of its own */
+		bool named = file->cluster && file->source.line;
+		const RgSpecFile *first = named ? g_hash_table_lookup(names, file->cluster) : NULL;
+		if (named && !first)
 			g_hash_table_insert(names, file->cluster, file);
 		if (!first)
 			continue;

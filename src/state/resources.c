@@ -317,12 +317,6 @@ static bool check_leaving(RgStore *store, int64_t cluster, const char *address, 
 	return !stays;
 }
 
-static bool note_deleted(
-	RgStore *store, int64_t cluster, const char *address, bool found, RgDiags *diags)
-{
-	return !found || run_note(store, cluster, address, "delete", "done", diags);
-}
-
 bool rg_store_removed(
 	RgStore *store, const char *cluster, const char *const *addresses, size_t n, RgDiags *diags)
 {
@@ -333,7 +327,7 @@ bool rg_store_removed(
 	for (size_t i = 0; i < n && ok; i++)
 		ok = check_leaving(store, id, addresses[i], diags) &&
 		     resource_delete(store, id, addresses[i], END_REMOVED, &found, diags) &&
-		     note_deleted(store, id, addresses[i], found, diags);
+		     (!found || run_note(store, id, addresses[i], "delete", "done", diags));
 	return tx_end(store, ok, diags);
 }
 
@@ -344,9 +338,13 @@ bool rg_store_gone(
 	if (!tx_begin_cluster(store, cluster, &id, diags))
 		return false;
 	bool ok = true, found;
-	for (size_t i = 0; i < n && ok; i++)
+	for (size_t i = 0; i < n && ok; i++) {
+		/* a secret is nowhere else */
+		bool deleted = g_str_has_prefix(gone[i].address, RG_SECRET_KIND ".");
 		ok = resource_gone(store, id, gone[i].address, gone[i].id, &found, diags) &&
-		     note_deleted(store, id, gone[i].address, found, diags);
+		     (!found || run_note(store, id, gone[i].address, deleted ? "delete" : "forget",
+					"done", diags));
+	}
 	return tx_end(store, ok, diags);
 }
 

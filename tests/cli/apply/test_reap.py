@@ -126,6 +126,7 @@ def test_the_remains_of_nodes_that_left_by_themselves_go(sim, home):
             sim.ok('TerminateInstances', {'InstanceId.1': instance['instanceId']})
     assert records(home)
     assert f'Reaped pool a of cluster {home.name}: 1 node was already gone.' in home.run('reap').out
+    assert 'changes 3 delete, 3 forget' in home.run('log').out
     assert records(home) == []
     found = sim.ok('DescribeNetworkInterfaces', {'Filter.1.Name': 'tag:raygpu:cluster', 'Filter.1.Value.1': home.name})
     assert 'eni-' not in str(found)

@@ -111,6 +111,14 @@ def test_two_specs_of_one_cluster_name_both_lines(home):
     assert 'spec.duplicate-cluster' in home.run('validate', 'c/a.yaml', 'c/b.yaml', code=4).err
 
 
+def test_a_broken_spec_does_not_pass_for_a_second_one(home):
+    put(home, 'c/a.yaml', spec('same'))
+    put(home, 'c/b.yaml', spec('same') + 'a: [\n')
+    for command in ('validate', 'drift'):
+        err = home.run(command, 'c', code=4).err
+        assert 'yaml.syntax' in err and 'described twice' not in err, err
+
+
 def test_a_folder_at_a_commit(repository):
     home = repository
     put(home, 'clusters/prod/new.yaml', spec('new'))
