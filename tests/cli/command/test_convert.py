@@ -317,6 +317,18 @@ def test_other_documents_are_skipped_and_named(desk):
     assert code == 0 and len(document['diagnostics']) < 200
 
 
+TYPES = ('cluster_name: x\nprovider: {type: aws, region: us-east-1}\navailable_node_types:\n  Head: {node_config: {InstanceType: m5.large}}\n'
+         '  gpu: {min_workers: 1, node_config: {InstanceType: g4dn.xlarge}}\n')
+
+
+@pytest.mark.parametrize('more, why', [
+    ('', 'it has no head_node_type'), ('head_node_type: head\n', 'available_node_types does not have this type'),
+    ('head_node_type: Head\ndocker: {image: team/train:latest, container_name: ray}\n', 'its tag moves from version to version')])
+def test_another_head_or_image_is_no_success(desk, more, why):
+    code, document = convert(desk, TYPES + more)
+    assert code == 4 and [d for d in document['diagnostics'] if d['code'] == 'convert.lost' and why in d['summary'] + (d.get('detail') or '')], document
+
+
 KUBE = """apiVersion: ray.io/v1
 kind: RayJob
 metadata: {name: x}
