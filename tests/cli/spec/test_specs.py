@@ -111,6 +111,26 @@ def test_two_specs_of_one_cluster_name_both_lines(home):
     assert 'spec.duplicate-cluster' in home.run('validate', 'c/a.yaml', 'c/b.yaml', code=4).err
 
 
+def test_a_sparse_checkout_of_a_partial_clone(sim, repository, tmp_path):
+    """As actions/checkout makes one with `sparse-checkout`."""
+    home = repository
+    home.env.update(sim.env())
+    home.git('config', 'uploadpack.allowFilter', 'true')
+    home.git('clone', '-q', '--filter=blob:none', '--sparse', f'file://{home.folder}', str(tmp_path / 'clone'))
+    clone = Home(tmp_path / 'clone', sim.env())
+    clone.git('sparse-checkout', 'set', 'clusters/prod')
+    assert os.listdir(clone.path('clusters')) == ['prod']
+    said = clone.run('plan', 'clusters/prod/a.yaml').out
+    assert f'Spec: clusters/prod/a.yaml at commit {clone.git("rev-parse", "HEAD")[:12]}' in said, said
+    clone.run('apply', 'clusters/prod/a.yaml', '--auto-approve')
+    # what is trusted is of a commit whose files git would fetch
+    missing = ' '.join(clone.run('plan', 'clusters', '--changed-since', 'origin/main', code=1).err.split())
+    assert 'a partial clone (--filter) lacks objects: `git fetch --refetch --no-filter origin` fetches all' in missing, missing
+    clone.git('fetch', '-q', '--refetch', '--no-filter', 'origin')
+    clone.run('plan', 'clusters', '--changed-since', 'origin/main')
+    clone.run('destroy', '--cluster', 'a', '--auto-approve')
+
+
 def test_a_broken_spec_does_not_pass_for_a_second_one(home):
     put(home, 'c/a.yaml', spec('same'))
     put(home, 'c/b.yaml', spec('same') + 'a: [\n')
