@@ -26,7 +26,7 @@ static void test_spot_nodes_go_where_they_cost_least(void)
 	g_autofree char *facts =
 		g_strconcat("{'zone_ids': {'us-east-1a': 'use1-az6',"
 			    " 'us-east-1b': 'use1-az1', 'us-east-1c': 'use1-az2'},",
-			FACTS + 1, NULL);
+			&FACTS[1], NULL);
 	g_auto(FitRun) o = fit_run(
 		CPU_HEAD "pools:\n  t: {accelerators: T4, nodes: 2, market: spot}\n", facts, NULL);
 	assert_node(&o, 0, "head", "m5.2xlarge", "us-east-1c", "null");

@@ -1,7 +1,7 @@
 /* Out of memory is an error with a clear text, not a crash: hardly any library checks all of its
  * allocations, and GLib 2.74 recurses without end if it cannot allocate its own message. So the
- * program's malloc never returns NULL. Not in builds with sanitizers, which have their own malloc
- * (meson.build). */
+ * program's malloc never returns NULL, nor what GLib's slices come from, posix_memalign. Not in
+ * builds with sanitizers, which have their own malloc (meson.build). */
 #include "command.h"
 #include <errno.h>
 #include <stdlib.h>
@@ -12,6 +12,7 @@
 void *__libc_malloc(size_t size);
 void *__libc_calloc(size_t n, size_t size);
 void *__libc_realloc(void *memory, size_t size);
+void *__libc_memalign(size_t alignment, size_t size);
 
 #define OF_ALL __attribute__((visibility("default"))) /* also for the libraries */
 
@@ -47,4 +48,16 @@ OF_ALL void *realloc(void *memory, size_t size)
 	if (!moved && size)
 		end_out_of_memory();
 	return moved;
+}
+
+OF_ALL int posix_memalign(void **memory, size_t alignment, size_t size)
+{
+	bool valid =
+		alignment && alignment % sizeof(void *) == 0 && (alignment & (alignment - 1)) == 0;
+	if (!valid)
+		return EINVAL;
+	*memory = __libc_memalign(alignment, size);
+	if (!*memory)
+		end_out_of_memory();
+	return 0;
 }
