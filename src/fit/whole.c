@@ -30,6 +30,7 @@ static unsigned sum_in(
  * most of their types and where they cost least. NULL: there are none, or no price is known. */
 static const char *spot_zone(const RgCluster *cluster, const RgShapes *shapes)
 {
+	g_autoptr(GHashTable) summed = g_hash_table_new(g_str_hash, g_str_equal);
 	const char *best = NULL;
 	unsigned best_own = 0;
 	int64_t best_sum = 0;
@@ -39,7 +40,8 @@ static const char *spot_zone(const RgCluster *cluster, const RgShapes *shapes)
 		rg_ptr_foreach (const RgPrice, price, shape->type->prices) {
 			int64_t sum;
 			if (price->kind != RG_PRICE_SPOT || !price->zone ||
-				!g_str_equal(price->region, cluster->provider.region))
+				!g_str_equal(price->region, cluster->provider.region) ||
+				!g_hash_table_add(summed, (void *)(uintptr_t)price->zone))
 				continue;
 			unsigned own = sum_in(cluster, shapes, price->zone, &sum);
 			if (best && (own < best_own || (own == best_own && sum >= best_sum)))
