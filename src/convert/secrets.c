@@ -30,12 +30,12 @@ static bool is_harmless(const char *value)
 	return *value == '/' || *value == '$' || g_strv_contains(words, small);
 }
 
-/* HF_TOKEN, api-key; not TOKEN_PATH or secret-name, which say where one is. */
+/* HF_TOKEN, api-key, SECRET_ID; not token_path or secret-name, which say where one is. */
 static bool names_a_secret(const char *name)
 {
 	static GRegex *form;
 	if (!form)
-		form = g_regex_new("^(?!.*(?:name|ref|path|file|url|id)$)(?:.*[_./-])?(?:" NAMES
+		form = g_regex_new("^(?!.*[_./-](?:name|ref|path|file)$)(?:.*[_./-])?(?:" NAMES
 				   "s?(?:[_./-].*)?|pat)$|_key$",
 			G_REGEX_CASELESS, 0, NULL);
 	return g_regex_match(form, name, 0, NULL);

@@ -348,7 +348,7 @@ spec:
 def test_secrets_are_pointed_out_and_not_shown(desk):
     text = ('cluster_name: x\nprovider: {type: aws, region: us-east-1}\n'
             'docker:\n  image: rayproject/ray:2.56.1-py311-gpu\n  container_name: ray\n  run_options: [OPTIONS]\nsetup_commands: [COMMANDS]\n')
-    secrets = ['"-e HF_TOKEN=hunter4"', '"--env=WANDB_API_KEY=hunter4"', '"-e", "DB_PASSWORD=hunter4"']
+    secrets = ['"-e HF_TOKEN=hunter4"', '"-e VAULT_SECRET_ID=hunter4"', '"-e TOKEN_VALID=hunter4"', '"--env=WANDB_API_KEY=hunter4"', '"-e", "DB_PASSWORD=hunter4"']
     commands = ['"export AWS_SECRET_ACCESS_KEY=hunter4"', '"wandb login --api-key hunter4"', '"git clone https://bob:hunter4@example.com/x"',
                 '"curl -H \'Authorization: Bearer hunter4\' https://example.com"', '"docker login -u me -p hunter4"',
                 '"echo hunter4 | docker login -u me --password-stdin"', '"aws configure set aws_secret_access_key hunter4"',
