@@ -6,7 +6,9 @@ usage: tests/touched.py c                  C files, for the analysis
        tests/touched.py cli                whole-program tests: the changed ones, the folders of TABLE, and always SMOKE
        tests/touched.py changed PATH...    exit code 0 if a file changed whose path begins like one of these
        tests/touched.py sim                the simulator's tests, which run under ASan
-       tests/touched.py rest               tests that the plain build leaves out: the simulator's, and those of COSTLY, unless what they are about changed, or it is their turn, or RAYGPU_LONG is set
+       tests/touched.py rest               tests that the plain build leaves out: the simulator's; of those of COSTLY nine in ten, of the
+                                           other whole-program tests every second, by commit; but none whose subject changed (COSTLY,
+                                           TABLE), and with RAYGPU_LONG only the simulator's
        tests/touched.py asan               whole-program tests under ASan: CORE, and a tenth of those that are not costly, by commit; all
                                            but SLOW if RAYGPU_LONG is set; not the simulator's, which are another stage"""
 import os
@@ -24,6 +26,7 @@ CORE = ['tests/cli/apply/test_inputs.py', 'tests/cli/command/test_debug_bundle.p
         'tests/cli/fit/test_offers.py', 'tests/cli/module/test_every_page.py', 'tests/cli/apply/test_reap.py',
         'tests/cli/command/test_doctor.py', 'tests/cli/report/test_failed_reports.py']
 TURNS = 10
+PLAIN_TURNS = 2
 # Of tests/cli/sim: official clients, which ASan would only slow down.
 CLIENTS = ('tests/cli/sim/test_aws_cli.py', 'tests/cli/sim/test_gce_gcloud.py')
 # {tests that take much processor time: what they are about}. They run when that changes, and each in its turn, with --long all.
@@ -139,9 +142,9 @@ def tests_of(paths):
     return sorted(one for one in wanted if not any(one.startswith(other + '/') for other in wanted))
 
 
-def in_turn(paths, count):
-    """A tenth of them, by the number of commits."""
-    return [path for path in paths if zlib.crc32(path.encode()) % TURNS == count % TURNS]
+def in_turn(paths, count, turns=TURNS):
+    """One in so many of them, by the number of commits."""
+    return [path for path in paths if zlib.crc32(path.encode()) % turns == count % turns]
 
 
 def commits():
@@ -161,8 +164,13 @@ def of_simulator():
 def left_out():
     if os.environ.get('RAYGPU_LONG'):
         return of_simulator()
-    changed, turn = changes(), in_turn(costly(), commits())
-    return of_simulator() + [path for path, about in costly().items() if path not in turn and not any(one.startswith(about) for one in changed)]
+    changed, rare = changes(), costly()
+    often = [path for path in git('ls-files', 'tests/cli/**/test_*.py') if path not in rare and not path.startswith('tests/cli/sim/')]
+    turn = in_turn(rare, commits()) + in_turn(often, commits(), PLAIN_TURNS)
+    touched = [path for path, about in rare.items() if any(one.startswith(about) for one in changed)]
+    shared = {os.path.dirname(path) + '/' for path in changed if path.startswith('tests/cli/') and not os.path.basename(path).startswith('test_')}
+    touched += [path for path in often if path.startswith((*tests_of(changed), *shared))]
+    return of_simulator() + [path for path in (*rare, *often) if path not in turn and path not in touched]
 
 
 def under_asan():

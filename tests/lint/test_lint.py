@@ -144,10 +144,12 @@ def test_costly_tests_run_after_a_change_and_in_turn(monkeypatch):
     count = touched.commits()
     assert count > 0
     monkeypatch.setattr(touched, 'changes', lambda: [])
-    never, under_asan = set(touched.costly()), set()
+    often = {path for path in tracked if path.startswith('tests/cli/') and os.path.basename(path).startswith('test_')} - set(touched.of_simulator())
+    never, under_asan = {*touched.costly(), *often}, set()
     for later in range(touched.TURNS):
         monkeypatch.setattr(touched, 'commits', lambda at=count + later: at)
         never &= set(touched.left_out())
+        assert later != 1 or never <= set(touched.costly()), 'of the others each second run has all'
         under_asan |= set(touched.under_asan())
     assert len(touched.costly()) > 30 and not never
     assert {path for path in tracked if path.startswith('tests/cli/') and os.path.basename(path).startswith('test_') and path.endswith('.py')} == {
@@ -155,6 +157,10 @@ def test_costly_tests_run_after_a_change_and_in_turn(monkeypatch):
         *(path for path in tracked if path.startswith(touched.SLOW) and os.path.basename(path).startswith('test_'))}
     monkeypatch.setattr(touched, 'changes', lambda: ['src/boot/gone.sh'])
     assert not [path for path in touched.left_out() if path.startswith('tests/cli/boot/')]
+    monkeypatch.setattr(touched, 'changes', lambda: ['src/refresh/gone.c', 'tests/cli/kube/test_kube_login.py'])
+    assert not [path for path in touched.left_out() if path.startswith(('tests/cli/adopt/', 'tests/cli/kube/test_kube_login', *touched.SMOKE))]
+    monkeypatch.setattr(touched, 'changes', lambda: ['tests/cli/program.py'])
+    assert not often & set(touched.left_out()) - set(touched.costly())
     monkeypatch.setenv('RAYGPU_LONG', '1')
     assert touched.left_out() == touched.of_simulator()
 
