@@ -80,6 +80,7 @@
 	X("fit.no-zone", 4)                                                                        \
 	X("fit.no-stock", 8)                                                                       \
 	X("fit.place", 1)                                                                          \
+	X("fit.place-left-out", 1)                                                                 \
 	X("fit.no-place", 4)                                                                       \
 	X("fit.image-arch", 4)                                                                     \
 	X("fit.gpu-not-supported", 4)                                                              \

@@ -17,7 +17,7 @@ typedef struct {
 	RgRun *run;
 	RgDiags *diags;
 	json_t *refused; /* array: RgApplyResult.tried of all places */
-	json_t *avoid;	 /* array: places that had no capacity (RgSession.avoid) */
+	json_t *avoid;	 /* places that had no capacity (RgSession.avoid) */
 	int64_t end_ms, wait_ms;
 } Hunt;
 
@@ -70,7 +70,7 @@ static bool leave_place(Hunt *hunt)
 	if (hunt->anywhere->leaves)
 		hunt->anywhere->leaves(hunt->anywhere->data, here);
 	rg_diags_clear(hunt->diags); /* each refusal has been reported as it came */
-	json_array_append_new(hunt->avoid, json_string(here));
+	rg_json_set_str(hunt->avoid, here, "no capacity for the cluster in this run");
 	return give_back(hunt, plan->cluster);
 }
 
@@ -114,7 +114,8 @@ static bool wait_for_capacity(Hunt *hunt)
 	return !is_interrupted(hunt);
 }
 
-/* Every place was tried: the cluster is nowhere. */
+/* Every place was tried: the cluster is nowhere. Those that had no capacity are in hunt->refused.
+ */
 static void report_nowhere(const Hunt *hunt, const char *cluster)
 {
 	g_autoptr(GString) tried = g_string_new("refused:");
@@ -122,6 +123,13 @@ static void report_nowhere(const Hunt *hunt, const char *cluster)
 		g_string_append_printf(tried, "%s %s %s in %s (%s)", i ? "," : "",
 			rg_json_str(entry, "market", ""), rg_json_str(entry, "instance_type", ""),
 			rg_json_str(entry, "zone", ""), rg_json_str(entry, "code", ""));
+	rg_json_foreach (row, json_object_get(hunt->pass->place, "candidates")) {
+		g_autofree char *place = rg_place_text(
+			rg_json_str(row, "provider", ""), rg_json_str(row, "region", NULL));
+		if (!json_object_get(hunt->avoid, place))
+			g_string_append_printf(
+				tried, "\n%s: %s", place, rg_json_str(row, "rejected", ""));
+	}
 	RgDiag *diag = rg_diags_error(hunt->diags, "provider.capacity",
 		"no place of provider.any_of has capacity for cluster %s; nothing of it is left",
 		cluster);
@@ -140,12 +148,12 @@ static bool move_on(Hunt *hunt)
 	while (!plan_elsewhere(hunt)) {
 		if (!has_no_place(hunt->diags))
 			return false;
-		json_array_clear(hunt->avoid);
 		rg_diags_clear(hunt->diags);
 		if (!wait_for_capacity(hunt)) {
 			report_nowhere(hunt, cluster);
 			return false;
 		}
+		json_object_clear(hunt->avoid);
 	}
 	return true;
 }
@@ -153,7 +161,7 @@ static bool move_on(Hunt *hunt)
 bool rg_pipeline_run_anywhere(RgSession *session, RgPass *pass, const RgAnywhere *anywhere,
 	const RgApplyOptions *options, const json_t *who, RgRun *run, RgDiags *diags)
 {
-	json_auto_t *refused = json_array(), *avoid = json_array();
+	json_auto_t *refused = json_array(), *avoid = json_object();
 	Hunt hunt = {.session = session,
 		.anywhere = anywhere,
 		.options = options,

@@ -77,9 +77,8 @@ bool pass_check_budget(const RgCluster *cluster, RgTables *tables, const RgShape
 bool pass_settle(RgSession *session, RgPass *pass, RgDiags *diags);
 /* The same without a state; a note names the choice. */
 bool pass_settle_offline(RgTables *tables, RgCluster *cluster, RgDiags *diags);
-/* A note after provider.denied that names the choice and the other candidates; none for a cluster
- * that exists. */
-void pass_explain_place(const RgPass *pass, RgDiags *diags);
+/* pipeline.c. rg_pipeline_plan where the cluster is settled. */
+bool pass_plan_here(RgSession *session, RgPass *pass, RgDiags *diags);
 /* The facts of the fitted document with the choice of the place; a new reference or NULL. */
 json_t *pass_facts(const RgPass *pass, const json_t *fitted);
 /* pool_rules.c. RgPlanRule of each pool of the spec; they borrow from the pass. */

@@ -214,7 +214,7 @@ bool rg_pass_settle(RgSession *session, RgPass *pass, RgDiags *diags)
 	return settle_intent(session, pass, diags);
 }
 
-static bool plan_pass(RgSession *session, RgPass *pass, RgDiags *diags)
+bool pass_plan_here(RgSession *session, RgPass *pass, RgDiags *diags)
 {
 	bool destroy = session->diff.destroy;
 	if (!rg_pass_settle(session, pass, diags) ||
@@ -238,53 +238,6 @@ static bool plan_pass(RgSession *session, RgPass *pass, RgDiags *diags)
 		return false;
 	pass_preflight(session, pass, preflight, diags);
 	return true;
-}
-
-/* Whether the place is a choice, and has nothing but too few nodes. */
-static bool lacks_stock(const RgSession *session, const RgPass *pass, const RgDiags *diags)
-{
-	size_t short_of = 0;
-	for (size_t i = 0; i < rg_diags_count(diags); i++)
-		short_of += g_str_equal(rg_diags_get(diags, i)->code, "fit.no-stock");
-	return short_of && short_of == rg_diags_count_of(diags, RG_SEVERITY_ERROR) &&
-	       !session->diff.destroy && rg_place_is_open(pass->cluster) &&
-	       !rg_resource_set_size(pass->snapshot->recorded);
-}
-
-/* Plans at the next place while the best one has too few nodes. `diags` gets the findings of the
- * place that has them, or of all. */
-static bool plan_somewhere(RgSession *session, RgPass *pass, RgDiags *diags)
-{
-	const json_t *avoided = session->avoid;
-	json_auto_t *avoid = avoided ? json_copy(rg_json_unconst(avoided)) : json_array();
-	g_autoptr(RgDiags) refused = rg_diags_new();
-	bool planned;
-	session->avoid = avoid;
-	for (;;) {
-		g_autoptr(RgDiags) found = rg_diags_new();
-		planned = plan_pass(session, pass, found);
-		bool again = !planned && lacks_stock(session, pass, found);
-		rg_diags_take_new(again ? refused : diags, found);
-		if (!again)
-			break;
-		const RgProviderRef *here = &pass->cluster->provider;
-		g_autofree char *place = rg_place_text(here->name, here->region);
-		json_array_append_new(avoid, json_string(place));
-		pass_begin_again(pass);
-	}
-	if (!planned && rg_diags_count(refused)) {
-		rg_diags_drop(diags, "fit.no-place"); /* each has said why */
-		rg_diags_take_new(diags, refused);
-	}
-	session->avoid = avoided;
-	return planned;
-}
-
-bool rg_pipeline_plan(RgSession *session, RgPass *pass, RgDiags *diags)
-{
-	bool planned = plan_somewhere(session, pass, diags);
-	pass_explain_place(pass, diags);
-	return planned;
 }
 
 GPtrArray *rg_pipeline_import(

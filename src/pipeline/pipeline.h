@@ -32,7 +32,8 @@ typedef struct RgSession {
 	const char *allow_endpoints, *allow_profiles; /* allowed by the environment; NULL: none */
 	RgDiffOptions diff;
 	const json_t
-		*avoid;	 /* places (rg_place_text) that a new cluster is not put in; may be NULL */
+		*avoid;	 /* {place (rg_place_text): why a new cluster is not put there}; may be NULL
+			  */
 	bool reoptimize; /* pinned instance types are ignored */
 	bool renew_images;    /* images are resolved again, not the pinned ones used */
 	const char *override; /* why the budget may be exceeded; NULL: it may not */
@@ -90,8 +91,9 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(RgPass, rg_pass_free)
 RgPass *rg_pipeline_load(
 	const char *spec_path, const char *ref, const RgTrusted *trusted, RgDiags *diags);
 /* spec -> plan, for a pass that was loaded. false if no plan could be made; a plan with `errored`
- * if it must not be applied. With session->diff.destroy only the spec's name, provider and region
- * are used. */
+ * if it must not be applied. A new cluster with provider.any_of is planned at the best place that
+ * its cloud admits; each one that it does not admit is a warning, and an error if there is none.
+ * With session->diff.destroy only the spec's name, provider and region are used. */
 bool rg_pipeline_plan(RgSession *session, RgPass *pass, RgDiags *diags);
 /* The same from the state alone (destroy and drift without a spec): what is recorded is desired, or
  * nothing if session->diff.destroy. */

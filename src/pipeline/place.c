@@ -55,9 +55,7 @@ static char *reject_avoided(const Choosing *choosing)
 {
 	const RgProviderRef *place = &choosing->cluster->provider;
 	g_autofree char *name = rg_place_text(place->name, place->region);
-	return rg_json_has_text(choosing->placing->avoid, name)
-		       ? g_strdup("no capacity for the cluster in this run")
-		       : NULL;
+	return g_strdup(rg_json_str(choosing->placing->avoid, name, NULL));
 }
 
 /* Faults in a candidate's own settings, which no other candidate compensates for. */

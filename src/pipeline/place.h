@@ -13,7 +13,7 @@ bool rg_place_is_open(const RgCluster *cluster);
 
 typedef struct {
 	RgTables *tables;    /* the policy of their project file applies too */
-	const json_t *avoid; /* places that had no capacity; may be NULL */
+	const json_t *avoid; /* RgSession.avoid; may be NULL */
 	int kept;	     /* the candidate that wins if figures are equal; -1: the first */
 	bool override;	     /* the budget may be exceeded */
 	bool compare; /* it is not an error if none qualifies: `raygpu offers`, which makes no plan

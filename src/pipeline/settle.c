@@ -115,28 +115,6 @@ static void tell_choice(const RgCluster *cluster, const json_t *choice, RgDiags 
 	rg_diag_detail(diag, "%s", list);
 }
 
-void pass_explain_place(const RgPass *pass, RgDiags *diags)
-{
-	bool denied = false;
-	for (size_t i = 0; i < rg_diags_count(diags) && !denied; i++) {
-		const RgDiag *diag = rg_diags_get(diags, i);
-		denied = diag->severity == RG_SEVERITY_ERROR &&
-			 g_str_equal(diag->code, "provider.denied");
-	}
-	bool chosen = pass->snapshot && !rg_resource_set_size(pass->snapshot->recorded) &&
-		      json_array_size(json_object_get(pass->place, "candidates")) > 1;
-	if (!denied || !chosen)
-		return;
-	const RgProviderRef *here = &pass->cluster->provider;
-	g_autofree char *place = rg_place_text(here->name, here->region);
-	g_autofree char *list = list_candidates(pass->place);
-	RgDiag *diag = rg_diags_note(diags, "fit.place", "provider.any_of chose %s, %s", place,
-		rg_json_str(pass->place, "reason", ""));
-	rg_diag_at(diag, here->source);
-	rg_diag_detail(diag, "%s", list);
-	rg_diag_hint(diag, "if you have no access to %s, remove it from any_of", place);
-}
-
 bool pass_settle_offline(RgTables *tables, RgCluster *cluster, RgDiags *diags)
 {
 	if (!rg_place_is_open(cluster))

@@ -230,6 +230,57 @@ def test_no_candidate_is_an_error_that_says_why_of_each(sim, home):
         assert 'nocloud here: there is no provider "nocloud"' in said
 
 
+def closed(code):
+    """A cloud that admits nobody, as EC2 answers in a region that the account has not enabled, or that a policy denies."""
+    sim = Sim('--boot-ms', '0', '--shutdown-ms', '0')
+    sim.fault(action='*', when='before', status=401, code=code, message='AWS was not able to validate the credentials', count=0)
+    return sim
+
+
+@pytest.mark.parametrize('code', ['AuthFailure', 'UnauthorizedOperation'])
+def test_a_place_that_admits_nobody_is_left_out(sim, home, code):
+    with closed(code) as other:
+        home.env['RAYGPU_ALLOW_ENDPOINTS'] = f'{sim.url},{other.url}'
+        shut = f'name: aws, region: {EAST}, endpoint: "{other.url}"'
+        write(home, sim, [shut, DEAR])
+        said = home.run('plan', 'cluster.yaml', '--detailed-exitcode', code=2)
+        assert f'Place: aws {DEAR}, the only one of 2 candidates that has everything' in said.out
+        assert f'not aws {EAST}: EC2 refused ' in unwrapped(said.out)
+        told = unwrapped(said.err)
+        assert f'Warning: aws {EAST} is left out: EC2 refused ' in told and f'({code})' in told and 'cluster.yaml:4:' in told
+        home.apply()
+        assert nodes(sim, DEAR) == 3
+        home.run('destroy', 'cluster.yaml', '--auto-approve')
+        # the same error of the only place is an error
+        write(home, sim, [shut])
+        said = home.run('plan', 'cluster.yaml', code=7).err
+        assert 'Error: EC2 refused ' in said and 'left out' not in said and 'no-place' not in said
+        # and where another has no capacity, the third is tried
+        write(home, sim, [WEST, shut, DEAR])
+        sim.knobs(capacity={'*': {f'{WEST}{zone}': 0 for zone in 'abcdef'}})
+        said = home.run('apply', 'cluster.yaml', '--auto-approve')
+        assert f'aws {WEST} has no capacity for the cluster' in said.err + said.out
+        assert nodes(sim, DEAR) == 3 and nodes(sim, WEST) == 0
+
+
+def test_a_cloud_that_cannot_be_asked_is_left_out(sim, home):
+    """Kubernetes without a kubeconfig, whose nodes have no price; AWS, where pools have a fixed size."""
+    pods = 'name: kubernetes, namespace: ray'
+    write(home, sim, [pods, EAST])
+    said = home.run('plan', 'cluster.yaml')
+    assert f'Place: aws {EAST}, the only one of 2' in said.out and 'Warning: kubernetes is left out: there is no kubeconfig' in unwrapped(said.err)
+    write(home, sim, [pods, EAST], nodes='{min: 1, max: 3}')
+    told = unwrapped(home.run('plan', 'cluster.yaml', code=7).err).split('[fit.no-place]')[1]
+    assert f'aws {EAST}: the provider aws does not support elastic pools (pool serve)' in told and 'kubernetes: there is no kubeconfig' in told
+
+
+def test_an_image_of_one_region_leaves_only_that(sim, home):
+    image = sim.ok('DescribeImages', {'Owner.1': 'amazon'}, region=DEAR).findtext('imagesSet/item/imageId')
+    write(home, sim, [EAST, DEAR], pool=f'accelerators: T4, image: {image}')
+    said = home.run('plan', 'cluster.yaml')
+    assert f'Place: aws {DEAR}, the only one of 2' in said.out and 'InvalidAMIID.NotFound' in said.err, said
+
+
 def test_a_wrong_setting_of_any_candidate_is_an_error(sim, home):
     write(home, sim, [EAST, f'name: aws, region: {WEST}, endpiont: "{sim.url}"'])
     said = home.run('plan', 'cluster.yaml', code=4)

@@ -116,28 +116,51 @@ def test_a_cluster_that_exists_does_not_move(gce, home):
 
 
 @pytest.mark.parametrize('places', [(AWS, GCP), (GCP, AWS)])
-def test_missing_credentials_of_the_chosen_cloud(gce, home, places):
+def test_missing_credentials_leave_the_cheaper_cloud_out(gce, home, places):
     for name in ('AWS_ACCESS_KEY_ID', 'AWS_SECRET_ACCESS_KEY'):
         del home.env[name]
     home.write('cluster.yaml', anywhere(T4, places=places))
+    said = home.run('plan', 'cluster.yaml')
+    assert 'Place: gcp us-central1, the only one of 2 candidates that has everything' in flat(said.out)
+    assert 'not aws us-east-1: no AWS credentials found' in flat(said.out)
+    assert 'Warning: aws us-east-1 is left out: no AWS credentials found [fit.place-left-out] on cluster.yaml:3:' in flat(said.err), said
+    assert 'AWS_ACCESS_KEY_ID' in said.err
+    metadata, home.env['GCE_METADATA_HOST'] = home.env['GCE_METADATA_HOST'], '127.0.0.1:9'
     for command in (('plan', 'cluster.yaml'), ('apply', 'cluster.yaml', '--auto-approve')):
         said = flat(home.run(*command, code=7).err)
-        assert 'no AWS credentials found' in said and 'AWS_ACCESS_KEY_ID' in said
-        assert 'provider.any_of chose aws us-east-1, cheapest of 2 candidates' in said, said
-        assert 'gcp us-central1: $1.62 per hour' in said and 'remove it from any_of' in said
+        assert 'Error: no AWS credentials found' in said and 'Error: no Google credentials were found' in said
+        assert 'gcp us-central1: no Google credentials were found' in said.split('[fit.no-place]')[1] and 'left out' not in said
     assert not nodes(gce) and gce.counters()['mutating'] == 0
-    home.write('cluster.yaml', anywhere(T4, places=(GCP,)))
+    home.env['GCE_METADATA_HOST'] = metadata
     home.apply()
     assert len(nodes(gce)) == 3
+    clean(home)
 
 
-def test_missing_credentials_of_the_other_cloud_do_not_matter_until_it_is_needed(gce, home):
+def test_a_place_without_quota_is_left_out(gce, home):
+    """The quota of one region; then that of the project, which both have."""
+    other = '{name: gcp, region: us-east4}'
+    home.write('cluster.yaml', anywhere({'w': 'accelerators: "L4:1", nodes: 2'}, places=(GCP, other), head='head: {instance_type: n2-standard-8}'))
+    assert place(home)['region'] == 'us-central1'
+    gce.knobs(quotas={'us-central1/NVIDIA_L4_GPUS': 0})
+    said = home.run('plan', 'cluster.yaml')
+    assert 'Warning: gcp us-central1 is left out: the quota NVIDIA_L4_GPUS of region us-central1 is 0 GPUs' in flat(said.err)
+    assert place(home)['region'] == 'us-east4'
+    gce.knobs(quotas={'GPUS_ALL_REGIONS': 1})
+    said = flat(home.run('plan', 'cluster.yaml', code=8).err)
+    assert said.count('Error: the quota GPUS_ALL_REGIONS of project demo-project is 1 GPUs') == 1
+    assert 'gcp us-east4: the quota GPUS_ALL_REGIONS' in said.split('[fit.no-place]')[1]
+
+
+def test_a_cloud_without_credentials_is_no_way_out_of_a_full_one(gce, home):
     home.env['GCE_METADATA_HOST'] = '127.0.0.1:9'
     home.write('cluster.yaml', anywhere(A100))
     home.run('plan', 'cluster.yaml')
     gce.knobs(capacity={P4D: {'*': 0}})
-    said = home.run('apply', 'cluster.yaml', '--auto-approve', code=None)
-    assert said.code in (7, 8) and 'no Google credentials were found' in said.err, said
+    said = flat(home.run('apply', 'cluster.yaml', '--auto-approve', code=8).err)
+    assert 'no place of provider.any_of has capacity for cluster research; nothing of it is left' in said
+    assert 'us-east-1a (InsufficientInstanceCapacity)' in said and 'gcp us-central1: no Google credentials were found' in said
+    assert 'aws us-east-1: no capacity' not in said, 'its refusals say more'
     assert not ec2(gce) and not ec2(gce, 'security_groups'), 'nothing is left in the place that has no capacity'
     home.env['GCE_METADATA_HOST'] = gce.url.split('//')[1]
     home.apply()
