@@ -12,7 +12,8 @@ static const AwsShape error_response_shape = {"ErrorResponse", error_response_me
 
 ModErrors *aws_errors_new(void)
 {
-	return mod_errors_new(aws_data_find("errors.csv")->data);
+	return mod_errors_new(
+		aws_data_find("errors.csv")->data, aws_data_find("error_texts.csv")->data);
 }
 
 /* The <Error> of an answer, or NULL; also sets *request_id. g_free and json_decref. */

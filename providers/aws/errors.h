@@ -1,5 +1,6 @@
 /* EC2's error codes -> classes, hints and the attribute at fault: data in errors.csv (columns code,
- * class, attribute, hint; derived from the collected contract, see README.md), embedded. */
+ * class, attribute, hint; derived from the collected contract, see README.md) and error_texts.csv,
+ * embedded. */
 #pragma once
 #include "common/errors.h"
 

@@ -101,36 +101,50 @@ static void report_denied(AwsPreflight *preflight, const AwsProbe *probe)
 		mod_pool_of(probe->about));
 }
 
-/* Settings that are the same for all nodes, and that only a dry run checks: what it refuses, the
- * launch refuses too. Codes: "Error codes for the Amazon EC2 API". */
+/* Settings that only a dry run checks: what it refuses, the launch refuses too. Codes: "Error codes
+ * for the Amazon EC2 API". `origin`: one that is the same for all nodes; NULL: the pool's. */
 static const struct {
-	const char *code, *origin;
-} certain[] = {{"InvalidKeyPair.NotFound", "/provider/key_name"}};
+	const char *code, *attribute, *origin;
+} certain[] = {{"InvalidKeyPair.NotFound", "key_name", "/provider/key_name"},
+	{"OptInRequired", "image_id", NULL},
+	{"InvalidParameterValue", "instance_profile", "/provider/instance_profile"}};
 
-static const char *certain_origin(const ModFailure *failure)
+/* What IAM says of the profile counts more: EC2 does not know a new one yet. */
+static bool is_asked(const AwsPreflight *preflight)
 {
-	for (size_t i = 0; i < G_N_ELEMENTS(certain); i++)
-		if (g_strcmp0(failure->code, certain[i].code) == 0)
-			return certain[i].origin;
-	return NULL;
+	const AwsProbe *profile = preflight->profile;
+	return profile && (aws_probe_ok(profile) ||
+				  g_strcmp0(profile->reply.failure.code, "NoSuchEntity") == 0);
+}
+
+static bool is_certain(const AwsPreflight *preflight, const ModFailure *failure, size_t i)
+{
+	return g_strcmp0(failure->code, certain[i].code) == 0 &&
+	       g_strcmp0(failure->attribute, certain[i].attribute) == 0 &&
+	       (g_strcmp0(failure->attribute, "instance_profile") || !is_asked(preflight));
 }
 
 /* One error at the setting, however many nodes have it. */
 static bool report_certain(AwsPreflight *preflight, const AwsProbe *probe)
 {
 	const ModFailure *failure = &probe->reply.failure;
+	size_t i = 0;
+	while (i < G_N_ELEMENTS(certain) && !is_certain(preflight, failure, i))
+		i++;
+	if (i == G_N_ELEMENTS(certain))
+		return false;
 	const ModFinding finding = {.severity = "error",
 		.class_ = failure->class_,
 		.create = probe->about,
 		.attribute = failure->attribute,
 		.code = failure->code,
 		.hint = failure->hint,
-		.origin = certain_origin(failure)};
-	if (finding.origin && !preflight->told_certain)
+		.origin = certain[i].origin};
+	if (!preflight->told_certain)
 		mod_find_out(&preflight->findings, &finding, "EC2 refuses the launch (%s): %s",
 			failure->code, failure->message);
-	preflight->told_certain |= finding.origin != NULL;
-	return finding.origin != NULL;
+	preflight->told_certain = true;
+	return true;
 }
 
 static void check_dry_run(AwsPreflight *preflight, const AwsProbe *probe)

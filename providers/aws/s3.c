@@ -100,7 +100,7 @@ AwsStore *aws_store_open(const AwsCall *call, const json_t *given)
 	const json_t *parameters = json_object_get(given, "parameters");
 	AwsStore *store = g_new0(AwsStore, 1);
 	pthread_mutex_init(&store->lock, NULL);
-	store->errors = mod_errors_new(aws_data_find("s3_errors.csv")->data);
+	store->errors = mod_errors_new(aws_data_find("s3_errors.csv")->data, NULL);
 	store->region = g_strdup(call->inst->region);
 	store->setting = g_strdup(mod_str(parameters, "endpoint"));
 	if (mod_bucket_open(&call->talk, given, "s3://BUCKET/PREFIX?region=REGION", &store->at) &&

@@ -12,8 +12,9 @@ typedef struct {
 typedef struct ModErrors ModErrors;
 
 /* `csv`: one row per line, after a header line; only the last field, the hint, may contain commas;
- * no field contains quotes. */
-ModErrors *mod_errors_new(const char *csv);
+ * no field contains quotes. `texts`: the same with a second column, a part of the message, for
+ * codes that mean several things; the first row that applies counts. NULL: no code does. */
+ModErrors *mod_errors_new(const char *csv, const char *texts);
 void mod_errors_free(ModErrors *errors);
 /* NULL for a code that is not in the table. */
 const ModErrorRow *mod_errors_find(const ModErrors *errors, const char *code);

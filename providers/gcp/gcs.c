@@ -80,7 +80,7 @@ GcpStore *gcp_store_open(const GcpCall *call, const json_t *given)
 {
 	const json_t *parameters = json_object_get(given, "parameters");
 	GcpStore *store = g_new0(GcpStore, 1);
-	store->errors = mod_errors_new(gcp_data_find("gcs_errors.csv")->data);
+	store->errors = mod_errors_new(gcp_data_find("gcs_errors.csv")->data, NULL);
 	if (!mod_bucket_open(&call->talk, given, "gs://BUCKET/PREFIX", &store->at) ||
 		!find_base(call, store, mod_str(parameters, "endpoint")) ||
 		!read_key(call, store, mod_str(parameters, "kms_key_name"))) {

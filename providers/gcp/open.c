@@ -94,7 +94,7 @@ rgp_status gcp_open(const struct rgp_host *host, struct rgp_call *call, const st
 	inst->connection = mod_open_connection(&talk, "CLOUDSDK_CORE_CUSTOM_CA_CERTS_FILE");
 	gcp_project_find(&talk, inst);
 	inst->headers[0] = inst->user_project;
-	inst->errors = mod_errors_new(gcp_data_find("errors.csv")->data);
+	inst->errors = mod_errors_new(gcp_data_find("errors.csv")->data, NULL);
 	inst->lease = gcp_credentials_lease(inst);
 	inst->rest = (ModRest){.cloud = "Compute Engine",
 		.base = inst->base,

@@ -51,7 +51,7 @@ rgp_status kube_open(const struct rgp_host *host, struct rgp_call *call,
 		return RGP_FAIL;
 	}
 	const ModLeaseSource source = kube_login_source(&inst->login);
-	inst->errors = mod_errors_new(kube_data_find("errors.csv")->data);
+	inst->errors = mod_errors_new(kube_data_find("errors.csv")->data, NULL);
 	inst->lease = mod_lease_new(&source);
 	inst->rest = (ModRest){.cloud = "Kubernetes",
 		.base = inst->config.server,

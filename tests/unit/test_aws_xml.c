@@ -282,6 +282,52 @@ static void test_error_answers(void)
 	mod_errors_free(errors);
 }
 
+/* Codes that mean several things (error_texts.csv); the messages are EC2's. */
+static void test_error_texts(void)
+{
+	static const struct {
+		const char *code, *message;
+		int class_;
+		const char *attribute;
+	} cases[] = {
+		{"Unsupported",
+			"Your requested instance type (g4dn.xlarge) is not supported in your "
+			"requested Availability Zone (us-east-1a). Please retry your request by "
+			"not specifying an Availability Zone or choosing us-east-1b.",
+			RGP_CLASS_CAPACITY, "instance_type"},
+		{"Unsupported",
+			"The requested configuration is currently not supported. Please check the "
+			"documentation for supported configurations.",
+			RGP_CLASS_INVALID, "instance_type"},
+		{"Unsupported",
+			"The instance type 'g4dn.xlarge' does not support an AMI with boot mode "
+			"'uefi'. Only instance types with boot mode of 'uefi' are supported.",
+			RGP_CLASS_INVALID, "image_id"},
+		{"OptInRequired",
+			"In order to use this AWS Marketplace product you need to accept terms and "
+			"subscribe. To do so please visit "
+			"https://aws.amazon.com/marketplace/pp?sku=abc",
+			RGP_CLASS_INVALID, "image_id"},
+		{"OptInRequired", "You are not subscribed to this service.", RGP_CLASS_DENIED,
+			NULL},
+		{"InvalidParameterValue",
+			"Value (ray) for parameter iamInstanceProfile.name is invalid. Invalid IAM "
+			"Instance Profile name",
+			RGP_CLASS_INVALID, "instance_profile"},
+		{"InvalidParameterValue", "Invalid availability zone: [us-east-1z]",
+			RGP_CLASS_INVALID, NULL},
+	};
+	ModErrors *errors = aws_errors_new();
+	for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
+		ModFailure failure = {0};
+		mod_errors_describe(errors, cases[i].code, cases[i].message, &failure);
+		g_assert_cmpint(failure.class_, ==, cases[i].class_);
+		g_assert_cmpstr(failure.attribute, ==, cases[i].attribute);
+		mod_failure_clear(&failure);
+	}
+	mod_errors_free(errors);
+}
+
 static void test_error_table(void)
 {
 	g_autofree char *path = g_test_build_filename(G_TEST_DIST, "..", "errors.csv", NULL);
@@ -314,5 +360,6 @@ int main(int argc, char **argv)
 	g_test_add_func("/aws/xml/reads-recorded-instances", test_recorded);
 	g_test_add_func("/aws/errors/class-by-code-then-by-status", test_error_answers);
 	g_test_add_func("/aws/errors/every-row-of-the-table-is-sound", test_error_table);
+	g_test_add_func("/aws/errors/every-row-of-the-table-is-sound_texts", test_error_texts);
 	return g_test_run();
 }

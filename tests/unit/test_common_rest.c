@@ -145,7 +145,8 @@ static void set_up(TestAnswer token_answer, TestAnswer api_answer)
 	stranger = test_server_new(api_answer, NULL);
 	errors = mod_errors_new("code,class,attribute,hint\n"
 				"SkuNotAvailable,capacity,size,take another, or wait\n"
-				"TooManyRequests,throttled,,\nNotFound,gone,,\n");
+				"TooManyRequests,throttled,,\nNotFound,gone,,\n",
+		NULL);
 	rest = (ModRest){.cloud = "Testcloud",
 		.base = test_server_url(api),
 		.lease = mod_lease_new(&source),

@@ -150,7 +150,7 @@ def test_a_quota_is_no_zones(sim, home):
     assert len(launches(home)) == 2, 'other zones have the same quota'
 
 
-@pytest.mark.parametrize('code', ['UnauthorizedOperation', 'InvalidParameterValue'])
+@pytest.mark.parametrize('code', ['UnauthorizedOperation', 'InvalidParameterValue', 'Unsupported'])
 def test_other_refusals_stop_at_once(sim, home, code):
     write(home)
     sim.fault(action='RunInstances', when='before', status=400, code=code, message='no', count=0)

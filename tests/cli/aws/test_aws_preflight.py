@@ -305,3 +305,36 @@ def test_a_key_pair_that_does_not_exist_stops_the_plan_at_its_line(home, sim):
     assert home.apply(code=1).err.count('InvalidKeyPair.NotFound') == 1 and not sim.live_instances()
     sim.knobs(key_pairs=['mine', 'yours'])
     home.run('plan', 'cluster.yaml')
+
+
+PROFILE = 'Value (ray) for parameter iamInstanceProfile.name is invalid. Invalid IAM Instance Profile name'
+TERMS = 'In order to use this AWS Marketplace product you need to accept terms and subscribe. To do so please visit https://aws.amazon.com/marketplace/pp?sku=abc'
+
+
+@pytest.mark.parametrize('code,message,place,hint', [
+    ('InvalidParameterValue', PROFILE, 'cluster.yaml:3:', 'aws iam list-instance-profiles'),
+    ('OptInRequired', TERMS, 'cluster.yaml:5:', 'accept the terms of the image at the address in the message'),
+])
+def test_what_no_launch_can_have_stops_the_plan(home, sim, code, message, place, hint):
+    """Refusals whose code has other meanings too: EC2's text says which. The caller may not read instance profiles."""
+    sim.knobs(**IGW)
+    home.write('cluster.yaml', home.read('cluster.yaml').replace('us-east-1}', 'us-east-1, instance_profile: ray}').replace(
+        '{instance_type', '{public_ip: true, instance_type').replace('{accelerators', '{public_ip: true, accelerators'))
+    sim.fault(action='GetInstanceProfile', when='before', status=403, code='AccessDenied', message='no', count=0)
+    sim.fault(action='RunInstances:dry_run', when='before', status=400, code=code, message=message, count=0)
+    said = home.run('plan', 'cluster.yaml', code=1)
+    assert said.err.count('Error: ') == 1 and f'EC2 refuses the launch ({code}): {message}' in words(said) and hint in words(said), said
+    assert place in said.err, said
+    home.apply(code=1)
+    assert not sim.live_instances() and not sim.counters()['mutating']
+
+
+def test_a_profile_that_ec2_does_not_know_yet_stops_nothing(home, sim):
+    """IAM has it: apply tries again."""
+    sim.knobs(instance_profiles=['ray'], **IGW)
+    home.write('cluster.yaml', home.read('cluster.yaml').replace('us-east-1}', 'us-east-1, instance_profile: ray}').replace(
+        '{instance_type', '{public_ip: true, instance_type').replace('{accelerators', '{public_ip: true, accelerators'))
+    for action, count in (('RunInstances:dry_run', 0), ('RunInstances', 2)):
+        sim.fault(action=action, when='before', status=400, code='InvalidParameterValue', message=PROFILE, count=count)
+    home.apply()
+    assert sim.live_instances()
