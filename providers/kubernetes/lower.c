@@ -88,8 +88,8 @@ static void check_former(KubeLowering *lowering, const json_t *node)
 		mod_report_warning(lowering->talk, origin, summary, hint);
 }
 
-/* A disabled pool has no nodes, and its settings are for when it is enabled again. */
-static bool is_disabled(const KubeLowering *lowering, const char *pool)
+/* A pool without nodes keeps its settings for when it has some again. */
+static bool is_empty(const KubeLowering *lowering, const char *pool)
 {
 	mod_foreach (name, json_object_get(lowering->fitted, "disabled"))
 		if (g_str_equal(json_string_value(name), pool))
@@ -102,7 +102,7 @@ static void check_former_settings(KubeLowering *lowering, GHashTable *pools)
 {
 	mod_foreach_member (pool, settings, kube_lower_setting(lowering, "pods")) {
 		g_autofree char *origin = g_strconcat("/provider/pods/", pool, NULL);
-		if (!g_hash_table_contains(pools, pool) && !is_disabled(lowering, pool))
+		if (!g_hash_table_contains(pools, pool) && !is_empty(lowering, pool))
 			kube_lower_refuse(lowering, origin, "it must be head or the name of a pool",
 				"provider.pods has settings of \"%s\", which is not a pool", pool);
 	}

@@ -343,7 +343,7 @@ bool rg_fit_choose_type(RgShapes *shapes, const RgCluster *cluster, RgShape *sha
 	const char *pinned = NULL;
 	char *reason = NULL;
 	const RgInstanceType *type = NULL;
-	if (pool->market.reservation && shapes->reservations && !pool->is_disabled) {
+	if (pool->market.reservation && shapes->reservations && !rg_pool_is_empty(pool)) {
 		type = reserved_type(&choice, shape, &reason);
 	} else if (pool->instance_type) {
 		type = named_type(&choice);

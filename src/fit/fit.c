@@ -178,11 +178,11 @@ static bool has_disabled_range(const RgCluster *cluster)
 }
 
 /* Their names, which a module may know from other settings; NULL: there are none. */
-static json_t *disabled_pools(const RgCluster *cluster)
+static json_t *empty_pools(const RgCluster *cluster)
 {
 	json_auto_t *names = json_array();
 	rg_ptr_foreach (const RgPool, pool, cluster->pools)
-		if (pool->is_disabled)
+		if (rg_pool_is_empty(pool))
 			json_array_append_new(names, json_string(pool->name));
 	return json_array_size(names) ? g_steal_pointer(&names) : NULL;
 }
@@ -206,7 +206,7 @@ static json_t *document(const Fit *fit, const char *lineage, json_t *nodes)
 	return json_pack("{s:i, s:s, s:s?, s:o, s:o, s:O, s:o, s:O, s:O*, s:o*, s:o*}", "format", 1,
 		"cluster", cluster->name, "lineage", lineage, "scope", scope, "labels", labels,
 		"facts", fit->facts, "ray", ray, "nodes", nodes, "jobs", cluster->jobs, "elastic",
-		elastic, "disabled", disabled_pools(cluster));
+		elastic, "disabled", empty_pools(cluster));
 }
 
 /* The zone of each node of each shape; false if there is none for one. Free the arrays. */

@@ -18,13 +18,11 @@ static void refuse_form(const RgPass *pass, const char *form, const json_t *form
 /* A provider without zones is not asked: its export needs neither network nor credentials. */
 static bool export_open(RgSession *session, RgPass *pass, RgDiags *diags)
 {
-	const RgProviderRef *place = &pass->cluster->provider;
-	const RgSchema *schema = rg_provider_schema(session->providers, place->name, diags);
+	const char *name = pass->cluster->provider.name;
+	const RgSchema *schema = rg_provider_schema(session->providers, name, diags);
 	if (!schema || !rg_schema_has_no_zones(schema))
 		return schema && rg_pass_open(session, pass, diags);
-	pass->provider = rg_provider_open(
-		session->providers, place->name, place->region, place->config, NULL, diags);
-	return pass->provider != NULL;
+	return pass_open_offline(session->providers, pass, diags);
 }
 
 static json_t *export_facts(RgSession *session, RgPass *pass, const json_t *request, RgDiags *diags)

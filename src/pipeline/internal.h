@@ -77,6 +77,8 @@ bool pass_check_budget(const RgCluster *cluster, RgTables *tables, const RgShape
 bool pass_settle(RgSession *session, RgPass *pass, RgDiags *diags);
 /* The same without a state; a note names the choice. */
 bool pass_settle_offline(RgTables *tables, RgCluster *cluster, RgDiags *diags);
+/* offline.c. Opens the module without a transport: only what it knows itself can be asked. */
+bool pass_open_offline(RgProviderHost *providers, RgPass *pass, RgDiags *diags);
 /* pipeline.c. rg_pipeline_plan where the cluster is settled. */
 bool pass_plan_here(RgSession *session, RgPass *pass, RgDiags *diags);
 /* The facts of the fitted document with the choice of the place; a new reference or NULL. */

@@ -13,7 +13,52 @@ static RgCluster *offline_load(
 		   : rg_spec_load_file(spec_path, diags);
 }
 
-static bool validate(RgProviderHost *providers, RgCluster *cluster, const RgProject *project,
+bool pass_open_offline(RgProviderHost *providers, RgPass *pass, RgDiags *diags)
+{
+	const RgProviderRef *place = &pass->cluster->provider;
+	pass->provider =
+		rg_provider_open(providers, place->name, place->region, place->config, NULL, diags);
+	return pass->provider != NULL;
+}
+
+/* What the module makes of the nodes, where that needs no answer from its cloud. */
+static bool lower_new(
+	RgProviderHost *providers, RgPass *pass, const RgShapes *shapes, RgDiags *diags)
+{
+	RgSession session = {.providers = providers};
+	const RgSchema *schema = rg_provider_schema(providers, pass->cluster->provider.name, diags);
+	const json_t *request = rg_fit_request(shapes);
+	if (!schema || !rg_schema_has_no_zones(schema) || !request)
+		return schema != NULL;
+	json_auto_t *facts = rg_provider_known_facts(schema, request);
+	if (!pass_open_offline(providers, pass, diags) ||
+		!pass_fit_facts(&session, pass, shapes, facts, NULL, diags))
+		return false;
+	pass->desired = rg_provider_lower(pass->provider, pass->fitted, diags);
+	pass_locate(pass->cluster, diags);
+	return pass->desired != NULL;
+}
+
+/* For a cluster of which nothing is recorded; `project` and `tables` are borrowed. */
+static bool lower_offline(RgProviderHost *providers, RgCluster *cluster, RgProject *project,
+	RgTables *tables, const RgShapes *shapes, RgDiags *diags)
+{
+	RgPass *pass = g_new0(RgPass, 1);
+	pass->cluster = cluster;
+	pass->project = project;
+	pass->tables = tables;
+	pass->snapshot = rg_snapshot_new(cluster->name);
+	g_autoptr(RgDiags) found = rg_diags_new(); /* some of it again */
+	bool good = lower_new(providers, pass, shapes, found);
+	rg_diags_take_new(diags, found);
+	pass->cluster = NULL;
+	pass->project = NULL;
+	pass->tables = NULL;
+	rg_pass_free(pass);
+	return good;
+}
+
+static bool validate(RgProviderHost *providers, RgCluster *cluster, RgProject *project,
 	bool readable, RgDiags *diags)
 {
 	g_autoptr(RgTables) tables = rg_tables_new(providers, project);
@@ -28,7 +73,9 @@ static bool validate(RgProviderHost *providers, RgCluster *cluster, const RgProj
 	rg_diags_take_all(diags, found);
 	ok = (later || (shapes && rg_fit_check_compat(cluster, shapes, NULL, diags))) && ok;
 	ok = (later || (shapes && pass_check_policy(cluster, shapes, project, diags))) && ok;
-	return cluster && pass_check_elastic(providers, cluster, diags) && ok; /* as in a plan */
+	ok = cluster && pass_check_elastic(providers, cluster, diags) &&
+	     pass_check_jobs(providers, cluster, diags) && ok; /* as in a plan */
+	return ok && (later || lower_offline(providers, cluster, project, tables, shapes, diags));
 }
 
 RgCluster *rg_pipeline_validate(RgProviderHost *providers, const char *spec_path, const char *ref,

@@ -17,7 +17,7 @@ static json_t *wanted_of(const RgCluster *cluster)
 	json_t *wanted = json_array();
 	rg_ptr_foreach (const RgPool, pool, cluster->pools) {
 		const char *id = pool->market.reservation;
-		if (!id || pool->is_disabled)
+		if (!id || rg_pool_is_empty(pool))
 			continue;
 		g_autofree char *origin = g_strconcat(pool->origin, "/market/reservation", NULL);
 		if (!is_listed(wanted, id))

@@ -26,7 +26,7 @@ static void want_of_pool(
 	g_autofree char *origin = g_strconcat(pool->origin, "/instance_type", NULL);
 	g_autofree char *reserved = g_strconcat(pool->origin, "/market/reservation", NULL);
 	const json_t *reservation = NULL;
-	if (pool->market.reservation && !pool->is_disabled)
+	if (pool->market.reservation && !rg_pool_is_empty(pool))
 		reservation = json_object_get(
 			json_object_get(pins, "reservations"), pool->market.reservation);
 	want(wanted, catalog, pool->instance_type, origin);

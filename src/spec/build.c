@@ -75,6 +75,11 @@ const char *rg_pool_market_word(const RgPool *pool, bool is_spot)
 	return pool->market.reservation ? "reserved" : rg_market_word(is_spot);
 }
 
+bool rg_pool_is_empty(const RgPool *pool)
+{
+	return !(pool->is_elastic ? pool->nodes_max : pool->nodes);
+}
+
 bool rg_pool_is_spot(const RgPool *pool, unsigned index)
 {
 	return pool->market.is_spot && index >= pool->market.floor;

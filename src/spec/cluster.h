@@ -169,6 +169,8 @@ void rg_cluster_settle(RgCluster *cluster, guint i);
 const char *rg_market_word(bool is_spot);
 /* The same of what a pool buys: nodes in a reservation are "reserved". */
 const char *rg_pool_market_word(const RgPool *pool, bool is_spot);
+/* Whether it has no nodes now: it is disabled, or the spec says 0. */
+bool rg_pool_is_empty(const RgPool *pool);
 /* Whether the pool's node of that index is first asked for on spot. */
 bool rg_pool_is_spot(const RgPool *pool, unsigned index);
 /* Where the value at `pointer` stands, or, when it is not in the file, its nearest parent.

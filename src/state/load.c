@@ -269,17 +269,23 @@ void rg_snapshot_free(RgSnapshot *snapshot)
 	g_free(snapshot);
 }
 
-RgSnapshot *rg_store_load(RgStore *store, const char *cluster, RgDiags *diags)
+RgSnapshot *rg_snapshot_new(const char *cluster)
 {
-	rg_log(RG_LOG_DEBUG, "loads the state of cluster %s", cluster);
-	if (!copy_need(store, cluster, COPY_LIVE, diags) || !tx_begin_read(store, diags))
-		return NULL;
-	g_autoptr(RgSnapshot) snapshot = g_new0(RgSnapshot, 1);
+	RgSnapshot *snapshot = g_new0(RgSnapshot, 1);
 	snapshot->cluster = g_strdup(cluster);
 	snapshot->recorded = rg_resource_set_new();
 	snapshot->journal = g_ptr_array_new_with_free_func((GDestroyNotify)rg_journal_row_free);
 	snapshot->tombstones = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, g_free);
 	snapshot->hardware = json_array();
+	return snapshot;
+}
+
+RgSnapshot *rg_store_load(RgStore *store, const char *cluster, RgDiags *diags)
+{
+	rg_log(RG_LOG_DEBUG, "loads the state of cluster %s", cluster);
+	if (!copy_need(store, cluster, COPY_LIVE, diags) || !tx_begin_read(store, diags))
+		return NULL;
+	g_autoptr(RgSnapshot) snapshot = rg_snapshot_new(cluster);
 	Loader loader = {.store = store, .snapshot = snapshot, .diags = diags};
 	loader.blobs = g_hash_table_new_full(hash_digest, equal_digest, g_free, rg_json_unref);
 	loader.texts = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, rg_json_unref);

@@ -98,6 +98,8 @@ typedef struct {
 void rg_snapshot_free(RgSnapshot *snapshot);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(RgSnapshot, rg_snapshot_free)
 
+/* Of a cluster of which nothing is recorded. */
+RgSnapshot *rg_snapshot_new(const char *cluster);
 /* Never NULL unless the file is broken; an unknown cluster gives an empty snapshot. */
 RgSnapshot *rg_store_load(RgStore *store, const char *cluster, RgDiags *diags);
 /* Whether secrets of it are sealed: then an error says that `what` needs them. */

@@ -120,7 +120,7 @@ static void test_refusals(AwsFixture *f, gconstpointer data)
 		{403, "UnauthorizedOperation", "denied", ""},
 		{400, "InvalidAMIID.NotFound", "invalid", "image_id"},
 		{400, "IdempotentParameterMismatch", "conflict", ""},
-		{400, "Unsupported", "capacity", "instance_type"},
+		{400, "Unsupported", "invalid", "instance_type"},
 		{400, "NeverHeardOf", "invalid", ""},
 	};
 	for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {

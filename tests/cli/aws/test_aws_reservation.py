@@ -193,6 +193,15 @@ def test_the_end_of_a_block(sim, home):
     home.apply('cluster.yaml', '--no-settle')
 
 
+def test_a_pool_without_nodes_needs_no_reservation(sim, home):
+    """It is looked at when the pool has nodes again."""
+    write(home, 'cr-00000000000000001', nodes=0)
+    home.run('plan', 'cluster.yaml')
+    assert not asked(sim)
+    write(home, 'cr-00000000000000001')
+    assert 'fit.no-reservation' in home.run('plan', 'cluster.yaml', code=4).err
+
+
 def test_nodes_outlive_a_cancelled_reservation(sim, home):
     wanted = reserve(sim)
     write(home, wanted)

@@ -164,8 +164,17 @@ def test_what_is_refused(home):
         home.write('cluster.yaml', changed(pairs))
         result = home.run('export', 'kuberay', 'cluster.yaml', code=None)
         assert result.code in (1, 4) and not result.out, (what, result)
+        checked = home.run('validate', 'cluster.yaml', code=None)
+        assert (checked.code, checked.err) == (result.code, result.err), what
         parts.append(f'--- {what}\n{result.err}')
     as_recorded('refused.txt', '\n'.join(parts))
+
+
+@pytest.mark.parametrize('empty', ['nodes: 0', 'nodes: 2, enabled: false'])
+def test_a_pool_without_nodes_keeps_its_settings(home, empty):
+    home.write('cluster.yaml', changed([*setting('pods: {train: {cpu: 4}}'), (TRAIN, empty + '}')]))
+    home.run('validate', 'cluster.yaml')
+    assert 'train' not in home.run('export', 'kuberay', 'cluster.yaml').out
 
 
 def test_money_is_unknown(home):

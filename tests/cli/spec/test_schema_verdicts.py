@@ -225,7 +225,9 @@ def test_every_example_of_the_man_page_is_valid(tmp_path):
     examples = [text.replace('\\', '') for text in re.findall(r'^```\n(.*?)^```$', section, re.M | re.S)]
     assert len(examples) >= 9
     for text in examples:
-        around = {key: value for key, value in AROUND.items() if not re.search(f'^{key}:', text, re.M)}
+        jobs = re.search('^jobs:', text, re.M)  # only Kubernetes starts them
+        base = AROUND | ({'provider': {'name': 'kubernetes'}, 'head': {'instance_type': 'cpu'}} if jobs else {})
+        around = {key: value for key, value in base.items() if not re.search(f'^{key}:', text, re.M)}
         spec = tmp_path / 'cluster.yaml'
         spec.write_text(text + ''.join(f'{key}: {json.dumps(value)}\n' for key, value in around.items()))
         done = subprocess.run([binary(), 'validate', str(spec)], capture_output=True, text=True, check=False)
