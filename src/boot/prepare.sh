@@ -79,14 +79,15 @@ mount_all() {
 	end_try mount
 }
 
-# Runs in the container. Ray takes its place, and keeps what the commands changed there. /tmp/ray is the host's $scratch.
+# Runs in the container. Ray takes its place, and keeps what the commands changed there. /tmp/ray is the host's $scratch. Like
+# Ray's cluster launcher, it reads ~/.bashrc for each command and for Ray, so an interactive shell; what that says about a missing terminal is dropped.
 # shellcheck disable=SC2016 # expanded there
 setup_script='
 log=/tmp/ray/setup.log ended=/tmp/ray/setup.ended n=$1
 shift
 for ((i = 0; i < n; i++)); do
 	status=0
-	bash -c "$1" </dev/null >"$log" 2>&1 || status=$?
+	bash -i -c "exec 2>&1; (eval \"\$1\")" bash "$1" </dev/null >"$log" 2>/dev/null || status=$?
 	cat "$log"
 	if [ "$status" -ne 0 ]; then
 		echo "setup_commands[$i] ended with status $status: $(sed -n "\$p" "$log")" >"$ended"
@@ -95,7 +96,7 @@ for ((i = 0; i < n; i++)); do
 	shift
 done
 echo finished >"$ended"
-exec "$@"'
+exec bash -i -c "exec 2>&3 3>&-; exec \"\$@\"" bash "$@" 3>&2 2>/dev/null'
 
 # Starts the container in the background, and returns when its commands are done.
 set_up() {

@@ -342,7 +342,7 @@ class Node:
     def start(self, **env):
         done = subprocess.run(
             [self.bin / 'bash', self.folder / 'usr/local/lib/raygpu/start-ray'], check=False,
-            env={'PATH': str(self.bin), **env}, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+            env={'PATH': str(self.bin), 'HOME': str(self.folder), **env}, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
         self.printed = done.stdout + done.stderr
         return done.returncode, done.stderr
 

@@ -141,6 +141,7 @@ def test_no_text_breaks_out_of_its_command(tmp_path):
     (node.bin / 'bash').unlink()
     node.program('bash', f'''
         if [ "$1" = -c ] && [ "$#" -eq 2 ]; then printf '%s\\0' "$2" >>"{node.folder}/commands"; exit; fi
+        if [ "$1" = -i ] && [ "$#" -eq 5 ]; then printf '%s\\0' "$5" >>"{node.folder}/commands"; exit; fi
         exec {real} "$@"''')
     status, said = node.start()
     assert status == 0, said
@@ -231,6 +232,23 @@ def test_a_type_that_the_image_does_not_know_is_given_up_at_once(kind, said, tmp
     (node.bin / 'mount.nfs4').unlink()
     assert node.start()[0] == 78
     assert (node.failure()['step'], node.failure()['reason']) == ('mount', said)
+
+
+def test_commands_and_ray_read_what_earlier_commands_wrote_to_bashrc(tmp_path):
+    """As in Ray's cluster launcher: public files use `conda init`, `conda activate` and exports so. The guard is Debian's."""
+    node = Prepared(tmp_path, """
+setup_commands:
+  - 'echo "case \\$- in *i*) ;; *) return ;; esac" >>~/.bashrc'
+  - 'echo "export DATA=/data; conda() { PATH=/envs/\\$2/bin:\\$PATH; }; conda activate e" >>~/.bashrc'
+  - 'test "$DATA" = /data && [[ $PATH == /envs/e/bin:* ]] && echo "to stderr" >&2'
+""")
+    home = tmp_path / 'home'
+    home.mkdir()
+    node.program('ray', f'printf "%s\\n" "$DATA" "$PATH" "$@" >"{node.folder}/ray.args"; echo ray >&2')
+    status, said = node.start(HOME=str(home))
+    assert status == 0, said
+    assert node.read('ray.args')[:3] == ['/data', f"/envs/e/bin:{node.read('ray.args')[1].split(':', 1)[1]}", 'start']
+    assert 'no job control' not in said and (node.scratch / 'setup.log').read_text() == 'to stderr\n'
 
 
 def test_a_command_in_the_container_that_fails_is_told_and_tried_again(tmp_path):
