@@ -19,6 +19,14 @@ static rgp_status find_beside(const AwsChain *chain, const AwsService *service,
 	return RGP_OK;
 }
 
+/* As AWS's own tools: the variable, then the profile. */
+static char *find_connection(const AwsCall *call, const AwsChain *chain)
+{
+	const char *named = aws_keys_env(call, "AWS_CA_BUNDLE");
+	g_autofree char *configured = aws_chain_value(chain, chain->profile, "ca_bundle");
+	return mod_open_connection(named ? named : configured);
+}
+
 static rgp_status find_endpoints(const ModTalk *talk, const json_t *config, struct rgp_inst *inst)
 {
 	const AwsService ec2 = {"ec2", "ec2", mod_str(config, "endpoint")};
@@ -27,6 +35,7 @@ static rgp_status find_endpoints(const ModTalk *talk, const json_t *config, stru
 	const AwsService iam = {"iam", "iam", "", .global = true};
 	const AwsCall call = {*talk, inst};
 	g_auto(AwsChain) chain = aws_chain_open(&call);
+	inst->connection = find_connection(&call, &chain);
 	rgp_status status = aws_endpoint_find(&chain, &ec2, inst->region, &inst->endpoint, NULL);
 	if (status == RGP_OK)
 		status = aws_endpoint_find(&chain, &sts, inst->region, &inst->sts_endpoint, NULL);
@@ -98,7 +107,6 @@ rgp_status aws_open(const struct rgp_host *host, struct rgp_call *call, const st
 	inst->config = json_deep_copy(config);
 	inst->keys = aws_credentials_lease(inst);
 	inst->errors = aws_errors_new();
-	inst->connection = mod_open_connection(&talk, "AWS_CA_BUNDLE");
 	rgp_status status =
 		store ? open_store(&talk, store, inst) : find_endpoints(&talk, config, inst);
 	if (status != RGP_OK)

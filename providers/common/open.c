@@ -34,10 +34,10 @@ const char *mod_open_env(const ModTalk *talk, const char *name)
 	return value && *value ? value : "";
 }
 
-char *mod_open_connection(const ModTalk *talk, const char *variable)
+char *mod_open_connection(const char *ca_file)
 {
-	const char *bundle = mod_open_env(talk, variable);
-	json_auto_t *connection = *bundle ? json_pack("{s:s}", "ca_file", bundle) : NULL;
+	json_auto_t *connection =
+		ca_file && *ca_file ? json_pack("{s:s}", "ca_file", ca_file) : NULL;
 	char *text = connection ? json_dumps(connection, JSON_COMPACT) : NULL;
 	char *copy = g_strdup(text);
 	free(text);

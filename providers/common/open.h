@@ -15,6 +15,6 @@ bool mod_open_allows(const ModTalk *talk, const char *url);
 /* How long to wait until the service at the URL shows what was changed: `limit_s`, or less with
  * RAYGPU_LOOPBACK_WAIT_S, for tests, if it is this machine. */
 int64_t mod_open_wait_s(const ModTalk *talk, const char *url, int64_t limit_s);
-/* The `connection` of requests, with the file of certificate authorities that the variable names;
- * NULL: it is not set. g_free. */
-char *mod_open_connection(const ModTalk *talk, const char *variable);
+/* The `connection` of requests, with that file of certificate authorities; NULL: none is named.
+ * g_free. */
+char *mod_open_connection(const char *ca_file);

@@ -91,7 +91,8 @@ rgp_status gcp_open(const struct rgp_host *host, struct rgp_call *call, const st
 	inst->config = json_deep_copy(json_object_get(input, "config"));
 	gcp_credentials_find(&talk, inst);
 	find_endpoint(&talk, inst);
-	inst->connection = mod_open_connection(&talk, "CLOUDSDK_CORE_CUSTOM_CA_CERTS_FILE");
+	inst->connection =
+		mod_open_connection(mod_open_env(&talk, "CLOUDSDK_CORE_CUSTOM_CA_CERTS_FILE"));
 	gcp_project_find(&talk, inst);
 	inst->headers[0] = inst->user_project;
 	inst->errors = mod_errors_new(gcp_data_find("errors.csv")->data, NULL);

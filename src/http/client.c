@@ -219,6 +219,7 @@ static void report_canceled(const Exchange *exchange, RgDiags *diags)
 static void http_report(const Exchange *exchange, RgDiags *diags)
 {
 	const char *place = exchange->place, *reason = exchange->last.reason;
+	const char *own = exchange->client->options.ca_bundle_env;
 	RgDiag *diag = NULL;
 	switch (exchange->last.end) {
 	case RG_TRY_ANSWERED:
@@ -235,11 +236,10 @@ static void http_report(const Exchange *exchange, RgDiags *diags)
 	case RG_TRY_TLS_CONNECT:
 		diag = rg_diags_error(
 			diags, "http.tls", "no trusted connection to %s: %s", place, reason);
-		if (exchange->client->options.ca_bundle_env)
-			rg_diag_hint(diag,
-				"if a proxy or a private endpoint has its own certificate "
-				"authority, set %s to its file",
-				exchange->client->options.ca_bundle_env);
+		rg_diag_hint(diag,
+			"if a proxy or a private endpoint has its own certificate authority, set "
+			"%s%sSSL_CERT_FILE to its file",
+			own ? own : "", own ? " or " : "");
 		break;
 	case RG_TRY_CERTIFICATE:
 		diag = rg_diags_error(diags, "provider.denied",

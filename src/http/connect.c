@@ -31,13 +31,27 @@ static void set_pem(CURL *curl, CURLoption option, const char *pem)
 	curl_easy_setopt(curl, option, &blob);
 }
 
+/* The variables of curl, of OpenSSL and Go, and of Python's requests; NULL: none is set. */
+static const char *find_ca_file(void)
+{
+	static const char *const names[] = {
+		"CURL_CA_BUNDLE", "SSL_CERT_FILE", "REQUESTS_CA_BUNDLE"};
+	const char *found = NULL;
+	for (size_t i = 0; i < G_N_ELEMENTS(names) && !(found && *found); i++)
+		found = g_getenv(names[i]);
+	return found && *found ? found : NULL;
+}
+
 /* Verification cannot be disabled. */
 static void set_tls(CURL *curl, const json_t *connection)
 {
 	const char *ca_file = rg_json_str(connection, "ca_file", NULL);
+	const char *ca_pem = rg_json_str(connection, "ca_pem", NULL);
+	if (!ca_file && !ca_pem)
+		ca_file = find_ca_file();
 	if (ca_file)
 		curl_easy_setopt(curl, CURLOPT_CAINFO, ca_file);
-	set_pem(curl, CURLOPT_CAINFO_BLOB, rg_json_str(connection, "ca_pem", NULL));
+	set_pem(curl, CURLOPT_CAINFO_BLOB, ca_pem);
 	curl_easy_setopt(curl, CURLOPT_SSLCERT, rg_json_str(connection, "cert_file", NULL));
 	curl_easy_setopt(curl, CURLOPT_SSLKEY, rg_json_str(connection, "key_file", NULL));
 	set_pem(curl, CURLOPT_SSLCERT_BLOB, rg_json_str(connection, "cert_pem", NULL));

@@ -67,8 +67,8 @@ typedef struct {
 	 * returns. */
 	const json_t *secrets;
 	const char *user_agent;
-	const char *ca_bundle_env; /* for the hint on certificates; must outlive the transport; NULL
-				      = none */
+	const char *ca_bundle_env; /* the cloud's own variable, for the hint on certificates; must
+				      outlive the transport; NULL = none */
 	double requests_per_s;	   /* 0 = no limit */
 	unsigned burst;
 	/* The longest back-off for a loopback address, for tests; 0 = as for any other. It does not

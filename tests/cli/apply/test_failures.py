@@ -61,8 +61,13 @@ def test_tls_failure(tmp_path):
         home = Home(tmp_path, sim.env())
         home.write('cluster.yaml', spec())
         result = home.run('plan', 'cluster.yaml', code=1)
-        assert 'http.tls' in result.err and ' SSL certificate' in result.err and 'set AWS_CA_BUNDLE to its' in ' '.join(result.err.split()) and 'sSL' not in result.err
-        home.run('plan', 'cluster.yaml', env={'AWS_CA_BUNDLE': str(cert)})
+        assert 'http.tls' in result.err and ' SSL certificate' in result.err and 'sSL' not in result.err
+        assert 'set AWS_CA_BUNDLE or SSL_CERT_FILE to its file' in ' '.join(result.err.split())
+        for name in ('AWS_CA_BUNDLE', 'CURL_CA_BUNDLE', 'SSL_CERT_FILE', 'REQUESTS_CA_BUNDLE'):
+            home.run('plan', 'cluster.yaml', env={name: str(cert)})
+        home.run('plan', 'cluster.yaml', env={'AWS_CA_BUNDLE': str(key), 'SSL_CERT_FILE': str(cert)}, code=1)
+        home.write('config', f'[profile ci]\nca_bundle = {cert}\n')
+        home.run('plan', 'cluster.yaml', env={'AWS_CONFIG_FILE': home.path('config'), 'AWS_PROFILE': 'ci', 'SSL_CERT_FILE': str(key)})
 
 
 def test_forbidden(home, sim):
