@@ -82,7 +82,7 @@ static const char *reservation_of(const json_t *record)
 		json_string_value(json_array_get(json_object_get(affinity, "values"), 0));
 	bool specific =
 		g_str_equal(mod_str(affinity, "consumeReservationType"), "SPECIFIC_RESERVATION");
-	return specific && name ? gcp_last_of(name) : "";
+	return specific && name ? name : "";
 }
 
 static void read_network(const json_t *record, const char *lineage, json_t *attributes)

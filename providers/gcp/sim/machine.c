@@ -379,7 +379,7 @@ static bool read_reservation(RgSimCall *call, GceMachine *machine)
 		return fail_value(call, machine, "reservationAffinity.key", doc_str(given, "key"),
 			"Must be " RESERVATION_KEY ".");
 	const char *value = json_string_value(json_array_get(json_object_get(given, "values"), 0));
-	machine->reservation = value ? gce_last(value) : NULL;
+	machine->reservation = value;
 	return value || fail_value(call, machine, "reservationAffinity.values", "",
 				"One reservation has to be named.");
 }

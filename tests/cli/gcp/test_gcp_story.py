@@ -305,10 +305,17 @@ def test_iam_prints_a_role(home):
     assert 'compute.resourcePolicies.create' not in role['includedPermissions']
 
 
+def flat(text):
+    return ' '.join(text.split())
+
+
+def reservation(name, type_, count, specific=True, **more):
+    return {'name': name, 'specificReservationRequired': specific,
+            'specificReservation': {'count': str(count), 'instanceProperties': {'machineType': type_}}, **more}
+
+
 def reserve(gce, name, type_, count, specific=True, zone='us-central1-b'):
-    gce.done(gce.insert(f'zones/{zone}/reservations', {
-        'name': name, 'specificReservationRequired': specific,
-        'specificReservation': {'count': str(count), 'instanceProperties': {'machineType': type_}}}))
+    gce.done(gce.insert(f'zones/{zone}/reservations', reservation(name, type_, count, specific)))
 
 
 def test_reservations(gce, home):
@@ -327,6 +334,30 @@ def test_reservations(gce, home):
                    .replace('cluster: research', 'cluster: other'))
         result = home.run('plan', 'other.yaml', code=None)
         assert result.code not in (0, 2) and name in result.err and 'other.yaml:' in result.err, result
+
+
+def test_reservations_of_another_project(gce, home):
+    """As A3 and A4 capacity is mostly had: one that a project shares with ours, a block of it; one of that name of our own; one that is not shared."""
+    reserve(gce, 'ours', 'n1-standard-4', 9)
+    for name, share in (('ours', {'shareSettings': {'shareType': 'SPECIFIC_PROJECTS', 'projectMap': {'demo-project': {'projectId': 'demo-project'}}}}),
+                        ('theirs', {})):
+        status, _ = gce.call('POST', 'zones/us-central1-b/reservations', reservation(name, 'a2-highgpu-1g', 2, **share), project='capacity-project')
+        assert status == 200
+    pool = 'accelerators: "A100:1", nodes: 2, market: {reservation: %s}'
+    for shared in ('projects/capacity-project/reservations/ours', 'projects/capacity-project/reservations/ours/reservationBlocks/block-1'):
+        home.write('cluster.yaml', spec({'train': pool % shared}))
+        home.apply()
+        assert [one['reservationAffinity']['values'] for one in nodes(gce, 'train')] == [[shared]] * 2
+        assert 'No changes.' in home.run('plan', 'cluster.yaml', '--no-settle').out
+        home.write('cluster.yaml', spec({'train': pool.replace('nodes: 2', 'nodes: 3') % shared}))
+        said = flat(home.run('plan', 'cluster.yaml', '--no-settle', code=8).err)
+        assert f'reservation {shared}' in said and 'has room for 0 more of its 2 nodes' in said
+        home.run('destroy', 'cluster.yaml', '--auto-approve')
+    home.write('cluster.yaml', spec({'train': pool % 'projects/capacity-project/reservations/theirs'}))
+    assert 'its project does not share it' in flat(home.run('plan', 'cluster.yaml', code=4).err)
+    for wrong in ('projects/x/reservations/ours', 'projects/capacity-project/ours', 'Ours', 'ours/blocks/b'):
+        home.write('cluster.yaml', spec({'train': pool % wrong}))
+        assert 'projects/OWNER/reservations/NAME' in flat(home.run('validate', 'cluster.yaml', code=4).err)
 
 
 def test_a_reservation_in_each_of_two_zones(gce, home):
