@@ -46,10 +46,11 @@ static rgp_status change_one(const AwsCall *call, AwsUpdate *update, size_t i)
 	const json_t *item = json_array_get(update->items, i);
 	const json_t *wanted = json_object_get(item, "attributes");
 	rgp_status status = RGP_OK;
-	if (mod_is_changed(item, "http_tokens"))
+	if (mod_is_changed(item, "http_tokens") || mod_is_changed(item, "http_endpoint"))
 		status = aws_instance_change(call, update, i, "ModifyInstanceMetadataOptions",
-			json_pack("{s:s, s:s}", "InstanceId", mod_str(item, "id"), "HttpTokens",
-				mod_str(wanted, "http_tokens")));
+			json_pack("{s:s, s:s, s:s}", "InstanceId", mod_str(item, "id"),
+				"HttpTokens", mod_str(wanted, "http_tokens"), "HttpEndpoint",
+				mod_str(wanted, "http_endpoint")));
 	if (status == RGP_OK && mod_is_changed(item, "security_groups"))
 		status = aws_instance_groups_change(
 			call, mod_str(item, "id"), wanted, &update->failures[i]);
@@ -218,8 +219,8 @@ static rgp_status remove_items(const AwsCall *call, const json_t *items)
 }
 
 static const char *const changeable[] = {"tags", "marks", "instance_state", "http_tokens",
-	"security_groups", "instance_profile", "instance_profile_arn", "expires", "metadata_tags",
-	NULL};
+	"http_endpoint", "security_groups", "instance_profile", "instance_profile_arn", "expires",
+	"metadata_tags", NULL};
 
 static const char *const own[] = {
 	"network_interface", "private_dns", "private_ip", "public_address", "root_volume_id", NULL};

@@ -11,7 +11,8 @@ static const AwsShape target_members[] = {{"capacityReservationId"}, {0}};
 static const AwsShape specification_members[] = {
 	{"capacityReservationTarget", target_members}, {0}};
 static const AwsShape profile_members[] = {{"arn"}, {0}};
-static const AwsShape metadata_members[] = {{"httpTokens"}, {"instanceMetadataTags"}, {0}};
+static const AwsShape metadata_members[] = {
+	{"httpEndpoint"}, {"httpTokens"}, {"instanceMetadataTags"}, {0}};
 static const AwsShape cpu_members[] = {{"coreCount"}, {"threadsPerCore"}, {0}};
 static const AwsShape group_members[] = {{"groupId"}, {0}};
 static const AwsShape group_set[] = {{"item", group_members}, {0}};
@@ -225,6 +226,8 @@ void aws_instance_read(const json_t *record, AwsSeen *seen)
 	copy_text(attributes, "placement_group", json_object_get(record, "placement"), "groupName");
 	copy_text(attributes, "http_tokens", json_object_get(record, "metadataOptions"),
 		"httpTokens");
+	copy_text(attributes, "http_endpoint", json_object_get(record, "metadataOptions"),
+		"httpEndpoint");
 	read_threads(record, attributes);
 	aws_lease_read(record, attributes);
 	aws_instance_profile_set(

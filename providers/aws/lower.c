@@ -120,12 +120,17 @@ static json_t *price_text(int64_t microusd)
 
 /* A Capacity Block is a market of its own (RunInstances' MarketType), another reservation is on
  * demand. */
-static void set_reservation(const ModLowering *lowering, json_t *attributes, const char *id)
+static bool is_block(const ModLowering *lowering, const char *id)
 {
 	const json_t *facts = json_object_get(lowering->fitted, "facts");
 	const json_t *known = json_object_get(json_object_get(facts, "reservations"), id);
+	return json_is_true(json_object_get(known, "prepaid"));
+}
+
+static void set_reservation(const ModLowering *lowering, json_t *attributes, const char *id)
+{
 	json_object_set_new(attributes, "capacity_reservation", json_string(id));
-	if (json_is_true(json_object_get(known, "prepaid")))
+	if (is_block(lowering, id))
 		json_object_set_new(attributes, "market", json_string(AWS_BLOCK));
 }
 
@@ -169,11 +174,11 @@ static json_t *instance_attributes(ModLowering *lowering, const json_t *node)
 {
 	const json_t *offer = json_object_get(node, "offer"), *disk = json_object_get(node, "disk");
 	const json_t *image = json_object_get(node, "image");
-	json_t *attributes = json_pack("{s:s, s:s, s:s, s:s, s:s, s:b, s:s, s:s, s:o}",
+	json_t *attributes = json_pack("{s:s, s:s, s:s, s:s, s:s, s:b, s:s, s:s, s:s, s:o}",
 		"instance_type", mod_str(offer, "instance_type"), "image_id", mod_str(image, "id"),
 		"subnet_id", subnet_of(lowering, node), "availability_zone", mod_str(offer, "zone"),
 		"root_device", mod_str(image, "root_device"), "disk_encrypted", true, "http_tokens",
-		"required", "instance_state", "running", "tags",
+		"required", "http_endpoint", "enabled", "instance_state", "running", "tags",
 		tags_for(lowering, mod_str(node, "pool")));
 	mod_lower_disk(node, attributes);
 	if (mod_int(disk, "iops"))
@@ -243,6 +248,32 @@ static void add_node(ModLowering *lowering, const json_t *node)
 	mod_lower_add_node(lowering, node, attributes);
 }
 
+/* A reservation reserves capacity in a placement group only if it was made in that group (EC2 user
+ * guide, "Use Capacity Reservations with placement groups"), and those made in one are refused
+ * (reservation.c). Once for each pool. */
+static void warn_of_reservations(const ModLowering *lowering)
+{
+	const char *last = "";
+	mod_foreach (node, json_object_get(lowering->fitted, "nodes")) {
+		const json_t *network = json_object_get(node, "network");
+		const char *pool = mod_str(node, "pool");
+		const char *id = mod_str(json_object_get(node, "offer"), "reservation");
+		bool gathered = *mod_str(network, "placement") || mod_int(network, "rdma") > 0;
+		if (!*id || !gathered || is_block(lowering, id) || g_str_equal(pool, last))
+			continue;
+		g_autofree char *origin =
+			g_strconcat(mod_str(node, "origin"), "/market/reservation", NULL);
+		g_autofree char *summary = g_strdup_printf(
+			"%s was not made in the placement group of pool %s: EC2 may not launch its "
+			"nodes there",
+			id, pool);
+		mod_report_warning(lowering->talk, origin, summary,
+			"remove `placement` and `rdma`; or use a Capacity Block, whose nodes are "
+			"close together without a placement group");
+		last = pool;
+	}
+}
+
 rgp_status aws_lower(const AwsCall *call, const json_t *input)
 {
 	ModLowering lowering = {
@@ -254,6 +285,7 @@ rgp_status aws_lower(const AwsCall *call, const json_t *input)
 	};
 	const json_t *nodes = json_object_get(input, "nodes");
 	aws_lease_warn(&lowering);
+	warn_of_reservations(&lowering);
 	add_group(&lowering);
 	mod_foreach (node, nodes)
 		add_node(&lowering, node);

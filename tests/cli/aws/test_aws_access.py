@@ -64,3 +64,17 @@ def test_the_metadata_service_answers_the_host_alone(home, sim):
     options = list(sim.ok('DescribeInstances').iter('metadataOptions'))
     assert len(options) == 2
     assert {(one.findtext('httpTokens'), one.findtext('httpPutResponseHopLimit')) for one in options} == {('required', '1')}
+
+
+def test_a_metadata_service_that_was_switched_off_is_drift(home, sim):
+    """A node without it sees neither a spot notice nor its lease, and has no role."""
+    home.write('cluster.yaml', spec())
+    home.apply()
+    node = sim.live_instances()[0]['instanceId']
+    sim.ok('ModifyInstanceMetadataOptions', {'InstanceId': node, 'HttpEndpoint': 'disabled'})
+    said = home.run('drift', 'cluster.yaml', '--no-settle', code=2)
+    assert 'http_endpoint' in said.out and '"disabled"' in said.out
+    home.apply('cluster.yaml', '--no-settle')
+    options = list(sim.ok('DescribeInstances').iter('metadataOptions'))
+    assert {(one.findtext('httpEndpoint'), one.findtext('httpTokens')) for one in options} == {('enabled', 'required')}
+    assert len(sim.live_instances()) == len(options), 'no node was replaced'

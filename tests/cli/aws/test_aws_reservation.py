@@ -202,6 +202,15 @@ def test_a_pool_without_nodes_needs_no_reservation(sim, home):
     assert 'fit.no-reservation' in home.run('plan', 'cluster.yaml', code=4).err
 
 
+def test_a_placement_group_is_warned_of(sim, home):
+    """EC2 counts a reservation in a placement group only if it was made there; a block needs none."""
+    write(home, reserve(sim), more=', network: {placement: cluster}')
+    said = ' '.join(home.run('plan', 'cluster.yaml').err.split())
+    assert said.count('was not made in the placement group of pool train: EC2 may not launch its nodes there') == 1 and 'cluster.yaml:' in said
+    write(home, buy(sim), more=', network: {placement: cluster}')
+    assert 'placement group' not in home.run('plan', 'cluster.yaml').err
+
+
 def test_nodes_outlive_a_cancelled_reservation(sim, home):
     wanted = reserve(sim)
     write(home, wanted)
