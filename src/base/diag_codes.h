@@ -273,6 +273,7 @@
 	X("git.not-a-file", 4)                                                                     \
 	X("git.ambiguous", 4)                                                                      \
 	X("git.no-ancestor", 4)                                                                    \
+	X("git.behind", 1)                                                                         \
 	/* command line */                                                                         \
 	X("usage.unknown-command", 4)                                                              \
 	X("usage.unknown-option", 4)                                                               \

@@ -33,6 +33,7 @@ typedef struct {
 	const char *ref;	   /* read from this commit; NULL: the files as they are */
 	const char *changed_since; /* only what differs from the merge base with this; NULL: all;
 				    * both are ids of commits */
+	const char *since_name;	   /* `changed_since` as the user named it */
 } RgSpecsFrom;
 
 /* What a change is compared with. It alone says what is trusted and where the state is, and its

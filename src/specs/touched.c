@@ -271,6 +271,28 @@ static bool keep(const Look *look, RgSpecs *specs)
 	return true;
 }
 
+/* What changed on the other side too is taken back by the plan of a branch that lacks it. */
+static void warn_of_behind(const Look *look, const char *folder, const RgSpecs *specs)
+{
+	const RgSpecsFrom *from = look->from;
+	g_autoptr(RgDiags) unused = rg_diags_new();
+	g_autoptr(RgGitChanges) there =
+		rg_git_changes(folder, from->ref ? from->ref : "HEAD", from->changed_since, unused);
+	if (!there || !g_hash_table_size(there->paths))
+		return;
+	const Look other = {from, there, unused};
+	rg_ptr_foreach (const RgSpecFile, file, specs->files) {
+		bool outside = false;
+		if (!is_touched(&other, file, &outside))
+			continue;
+		RgDiag *diag = rg_diags_warning(look->diags, "git.behind",
+			"%s changed on %s too, since this branch left it", file->path,
+			from->since_name);
+		rg_diag_detail(diag, "a plan of this branch takes that change back");
+		rg_diag_hint(diag, "`git rebase %s`, or merge it", from->since_name);
+	}
+}
+
 bool specs_keep_touched(
 	RgSpecs *specs, char *const *arguments, const RgSpecsFrom *from, RgDiags *diags)
 {
@@ -279,6 +301,9 @@ bool specs_keep_touched(
 	if (!changes)
 		return false;
 	const Look look = {from, changes, diags};
-	return check_gone(&look, arguments) && find_former(&look, arguments, specs) &&
-	       keep(&look, specs);
+	if (!check_gone(&look, arguments) || !find_former(&look, arguments, specs) ||
+		!keep(&look, specs))
+		return false;
+	warn_of_behind(&look, arguments[0], specs);
+	return true;
 }

@@ -32,7 +32,7 @@ static RgSpecs *find_specs(Context *context, int argc, char **argv)
 			"there is no file or folder \"%s\"", arguments[i]);
 		return NULL;
 	}
-	const RgSpecsFrom from = {context->ref, NULL};
+	const RgSpecsFrom from = {.ref = context->ref};
 	g_autoptr(RgSpecs) specs = rg_specs_find(arguments, &from, context->diags);
 	bool ok = specs && !rg_diags_has_errors(context->diags) &&
 		  use_state(context, arguments, specs);

@@ -66,8 +66,9 @@ RgSpecs *specs_of(Context *context, int argc, char **argv)
 	context_settle_ref(context, arguments[0]);
 	if (!use_trusted(context, arguments[0]))
 		return NULL;
-	const RgSpecsFrom from = {
-		context->ref, context->changed_since ? context->trusted->commit : NULL};
+	const RgSpecsFrom from = {.ref = context->ref,
+		.changed_since = context->changed_since ? context->trusted->commit : NULL,
+		.since_name = context->changed_since};
 	g_autoptr(RgSpecs) specs = rg_specs_find(arguments, &from, context->diags);
 	if (!specs)
 		return NULL;

@@ -168,6 +168,24 @@ def test_a_branch_touches_what_it_changed_not_what_main_changed(repository):
     assert validated(home, 'clusters', '--changed-since', 'HEAD', '--ref', 'work') == []
 
 
+def test_a_branch_behind_main_is_warned_of_what_it_takes_back(repository):
+    """Only of a spec that both changed, at its file, at one that it extends, or at the project file."""
+    home = repository
+    put(home, 'clusters/test/c.yaml', spec('c', pools={'serve': 3}))
+    commit(home, 'work: c')
+    assert 'git.behind' not in home.run('validate', 'clusters', '--changed-since', 'main').err
+    home.git('checkout', '-q', 'main')
+    put(home, 'clusters/test/c.yaml', spec('c', pools={'serve': 5}))
+    commit(home, 'main: c')
+    home.git('checkout', '-q', 'work')
+    for words in ((), ('--ref', 'work')):
+        said = ' '.join(home.run('validate', 'clusters', '--changed-since', 'main', *words).err.split())
+        assert said.count('git.behind') == 1 and 'clusters/test/c.yaml changed on main too, since this branch left it' in said
+        assert '`git rebase main`' in said
+    home.git('rebase', '-q', '-X', 'theirs', 'main')
+    assert 'git.behind' not in home.run('validate', 'clusters', '--changed-since', 'main').err
+
+
 def test_the_project_file_touches_all_specs_below_it(repository):
     home = repository
     put(home, 'clusters/prod/raygpu.yaml', 'budget: {hourly_usd: 400}\n')
