@@ -34,3 +34,11 @@ const char *rg_place_name(const char *provider, const char *region)
 {
 	return region && *region ? region : provider;
 }
+
+char *rg_shell_word(const char *word)
+{
+	bool plain = *word && *word != '-';
+	for (const char *at = word; *at; at++)
+		plain = plain && (g_ascii_isalnum(*at) || strchr("_-./:+@%=", *at));
+	return plain ? g_strdup(word) : g_shell_quote(word);
+}

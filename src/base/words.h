@@ -25,3 +25,6 @@ gint rg_by_text(gconstpointer a, gconstpointer b);
 char *rg_place_text(const char *provider, const char *region);
 /* The shorter form: "north-1", or the provider. Borrowed. */
 const char *rg_place_name(const char *provider, const char *region);
+
+/* A word for a command to paste into a shell: quoted if it must be. g_free. */
+char *rg_shell_word(const char *word);

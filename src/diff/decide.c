@@ -144,10 +144,11 @@ static bool blocked_by_stray(Differ *differ, RgChange *change)
 	g_autofree char *unread = rg_resource_unread(stray, "it");
 	if (stray->presence == RG_UNKNOWN)
 		rg_diag_detail(diag, "%s", unread);
+	g_autofree char *import = import_command(stray);
 	rg_diag_hint(diag,
-		"it is not recorded, so it is left unchanged: record it with `raygpu import`, "
-		"remove `%s` manually, or, if it belongs to another state, use that one",
-		id);
+		"it is not recorded, so it is left unchanged: record it with `%s`, remove `%s` "
+		"manually, or, if it belongs to another state, use that one",
+		import, id);
 	return true;
 }
 

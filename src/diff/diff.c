@@ -297,8 +297,11 @@ static void report_strays(Differ *differ)
 			"%s `%s` has this cluster's ownership tags, but is not recorded",
 			stray->kind, stray->id ? stray->id : "?");
 		rg_diag_address(diag, stray->address, NULL);
-		rg_diag_hint(diag, "it is left unchanged: record it with `raygpu import`, or "
-				   "remove it manually if nothing needs it");
+		g_autofree char *import = import_command(stray);
+		rg_diag_hint(diag,
+			"it is left unchanged: record it with `%s`, or remove it manually if "
+			"nothing needs it",
+			import);
 	}
 }
 

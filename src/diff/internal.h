@@ -56,6 +56,8 @@ static inline bool refreshes(const Differ *differ)
 void change_settle(RgChange *change, RgAction action, RgGrade grade, int row);
 void change_note(RgChange *change, const char *note);
 void change_stop(RgChange *change, RgGrade grade, int row, const char *note);
+/* The command that records what was found; g_free. */
+char *import_command(const RgResource *stray);
 
 /* decide.c: sets action, grade, row and attributes of a change whose dependencies are decided. */
 void decide(Differ *differ, RgChange *change);

@@ -51,22 +51,15 @@ static char *list_them(const GPtrArray *strangers)
 	return g_string_free(text, FALSE);
 }
 
-static char *quoted(const char *word)
-{
-	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
-				    "0123456789_./+:@%=-";
-	return word[strspn(word, plain)] ? g_shell_quote(word) : g_strdup(word);
-}
-
 /* The command that records what was found. It needs a state without this cluster, and a lineage if
  * resources of several carry the name. */
 static char *rebuild_command(const RgIntent *intent, const char *state_path)
 {
 	const GPtrArray *strangers = intent->strangers;
 	const RgResource *first = strangers->pdata[0], *last = strangers->pdata[strangers->len - 1];
-	g_autofree char *spec = quoted(intent->cluster->file);
-	g_autofree char *state = quoted(state_path);
-	g_autofree char *lineage = quoted(first->lineage);
+	g_autofree char *spec = rg_shell_word(intent->cluster->file);
+	g_autofree char *state = rg_shell_word(state_path);
+	g_autofree char *lineage = rg_shell_word(first->lineage);
 	bool known = intent->snapshot->lineage != NULL;
 	bool one = g_str_equal(first->lineage, last->lineage);
 	return g_strdup_printf("raygpu state rebuild %s --state %s%s%s", spec,

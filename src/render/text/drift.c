@@ -44,15 +44,6 @@ static void add_item(GString *text, const RgDriftItem *item, const RgStyle *styl
 	g_string_append_c(text, '\n');
 }
 
-/* Quoted if it must be; g_free. */
-static char *shell_word(const char *word)
-{
-	bool plain = *word && *word != '-';
-	for (const char *at = word; *at; at++)
-		plain = plain && (g_ascii_isalnum(*at) || strchr("_-./:", *at));
-	return plain ? g_strdup(word) : g_shell_quote(word);
-}
-
 /* To paste into a shell: one command for each, on its own line. */
 static void add_imports(GString *text, const RgDrift *drift, const RgStyle *style)
 {
@@ -61,9 +52,9 @@ static void add_imports(GString *text, const RgDrift *drift, const RgStyle *styl
 	rg_ptr_foreach (const RgDriftItem, item, drift->items) {
 		if (item->type != RG_DRIFT_UNMANAGED || !item->id)
 			continue;
-		g_autofree char *spec = shell_word(drift->spec ? drift->spec : "SPEC");
-		g_autofree char *address = shell_word(item->address ? item->address : "ADDRESS");
-		g_autofree char *id = shell_word(item->id);
+		g_autofree char *spec = rg_shell_word(drift->spec ? drift->spec : "SPEC");
+		g_autofree char *address = rg_shell_word(item->address ? item->address : "ADDRESS");
+		g_autofree char *id = rg_shell_word(item->id);
 		g_autofree char *line =
 			g_strdup_printf("  raygpu import %s %s %s", spec, address, id);
 		g_autofree char *shown = clean(line);
