@@ -10,8 +10,8 @@
 /* Whether a row's word changes the value, and another says where it goes. */
 static bool transforms(const char *words)
 {
-	static const char *const names[] = {"split", "one", "yaml", "integer", "not", "number",
-		"text", "word", "lookup", "from", "last", "as", NULL};
+	static const char *const names[] = {"split", "one", "yaml", "gib", "integer", "not",
+		"number", "text", "word", "lookup", "from", "last", "as", NULL};
 	g_autofree char *first = g_strndup(words, strcspn(words, " "));
 	return g_strv_contains(names, first);
 }

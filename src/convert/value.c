@@ -119,6 +119,16 @@ static json_t *mapping_in(const char *text)
 	return NULL;
 }
 
+/* "32GiB" of a number of bytes; NULL: it is not a whole number of GiB. */
+static json_t *whole_gib(const json_t *value)
+{
+	const json_int_t gib = (json_int_t)1 << 30;
+	json_int_t bytes = json_is_integer(value) ? json_integer_value(value) : 0;
+	return bytes > 0 && bytes % gib == 0
+		       ? json_sprintf("%" JSON_INTEGER_FORMAT "GiB", bytes / gib)
+		       : NULL;
+}
+
 static json_t *transform(Convert *convert, const json_t *value, const char *const *words)
 {
 	if (g_str_equal(words[0], "split"))
@@ -129,6 +139,8 @@ static json_t *transform(Convert *convert, const json_t *value, const char *cons
 		return json_array_size(value) == 1 ? json_incref(json_array_get(value, 0)) : NULL;
 	if (g_str_equal(words[0], "not"))
 		return json_is_boolean(value) ? json_boolean(!json_is_true(value)) : NULL;
+	if (g_str_equal(words[0], "gib"))
+		return whole_gib(value);
 	if (g_str_equal(words[0], "integer"))
 		return json_is_integer(value) ? json_incref(rg_json_unconst(value)) : NULL;
 	g_autofree char *text = convert_scalar(value);

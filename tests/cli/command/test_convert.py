@@ -329,6 +329,20 @@ def test_another_head_or_image_is_no_success(desk, more, why):
     assert code == 4 and [d for d in document['diagnostics'] if d['code'] == 'convert.lost' and why in d['summary'] + (d.get('detail') or '')], document
 
 
+@pytest.mark.parametrize('launcher,kube,written', [
+    ('memory: 34359738368', 'memory: "34359738368"', 'ray_start: {memory: 32GiB}'),
+    ('object_store_memory: 17179869184', 'object-store-memory: "17179869184"', 'ray_start: {object_store_memory: 16GiB}'),
+    ('memory: 34000000000', 'memory: "34000000000"', None)])
+def test_memory_for_ray_in_whole_gib_is_taken_over(desk, launcher, kube, written):
+    ray = ('cluster_name: x\nprovider: {type: aws, region: us-east-1}\nhead_node_type: h\navailable_node_types:\n'
+           f'  h: {{node_config: {{InstanceType: m5.4xlarge}}, resources: {{{launcher}}}}}\n')
+    for text in (ray, KUBE.replace('METADATA', '').replace('JOB', '').replace('rayStartParams: {}', f'rayStartParams: {{{kube}}}')):
+        code, document = convert(desk, text)
+        assert code == 0, document
+        spec = yaml.safe_load(document['spec'])
+        assert yaml.safe_dump(spec['head'].get('ray_start')) == yaml.safe_dump(yaml.safe_load(written)['ray_start'] if written else None)
+
+
 KUBE = """apiVersion: ray.io/v1
 kind: RayJob
 metadata: {name: x}
