@@ -77,6 +77,7 @@ static void report_number(Converter *converter, const RgNode *node, RgScalarKind
 		diag = rg_diags_error(converter->diags, "spec.bad-value",
 			"%s is not a number in JSON", node->text);
 	rg_diag_at(diag, node->source);
+	rg_diag_hint(diag, "if it is text, write \"%s\"", node->text);
 	rg_document_spoil(converter->document, converter->pointer->str);
 }
 
@@ -126,6 +127,7 @@ static const char *find_key_text(Converter *converter, const RgNode *key)
 		RgDiag *diag = rg_diags_error(converter->diags, "yaml.key-not-text",
 			"a key must be text, not a list or mapping");
 		rg_diag_at(diag, key->source);
+		rg_diag_hint(diag, "raygpu does not expand {{ }}: render a template first");
 		return NULL;
 	}
 	if (node->reported)

@@ -102,3 +102,9 @@ RgScalarKind rg_scalar_resolve(const char *text, json_t **value)
 	}
 	return resolve_word(text, value);
 }
+
+bool rg_scalar_is_octal11(const char *text)
+{
+	text += *text == '-' || *text == '+';
+	return text[0] == '0' && g_ascii_isdigit(text[1]);
+}

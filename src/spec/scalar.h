@@ -13,6 +13,8 @@ typedef enum {
 	RG_SCALAR_NOT_FINITE, /* .inf and .nan */
 } RgScalarKind;
 
+/* Whether YAML 1.1 takes a number of the core schema for octal: 010. */
+bool rg_scalar_is_octal11(const char *text);
 /* *value gets a new reference: text for RG_SCALAR_TEXT and WORD11, null for TOO_LARGE and
  * NOT_FINITE. `text` is valid UTF-8. */
 RgScalarKind rg_scalar_resolve(const char *text, json_t **value);

@@ -1,3 +1,4 @@
+#include "spec/scalar.h"
 #include "spec/check.h"
 
 #include "base/embedded.h"
@@ -72,9 +73,10 @@ static void hint_known_key(const RgFinding *finding, RgDiag *diag)
 		rg_diag_hint(diag, "did you mean `%s`?", meant);
 		return;
 	}
+	const char *own = rg_json_str(finding->found->schema, "x-raygpu-unknown", NULL);
 	g_autoptr(GPtrArray) now = known_keys(properties, true);
 	g_autofree char *list = g_strjoinv(", ", (char **)now->pdata);
-	rg_diag_hint(diag, "valid keys: %s", list);
+	rg_diag_hint(diag, "valid keys: %s%s%s", list, own ? "; " : "", own ? own : "");
 }
 
 /* Whether a key of the object was meant to be, or replaces, the one of that name: then the finding
@@ -234,12 +236,30 @@ static void take_finding(const RgSchemaFinding *found, void *data)
 	reporters[row].report(&finding);
 }
 
+/* 010 was accepted as ten: the user may have meant eight. */
+static void check_zero(
+	const RgDocument *document, const char *pointer, const json_t *value, RgDiags *diags)
+{
+	const char *text = g_hash_table_lookup(document->words, pointer);
+	json_int_t number = json_integer_value(value);
+	if (!rg_scalar_is_octal11(text))
+		return;
+	RgDiag *diag = rg_diags_error(diags, "spec.yaml11-word",
+		"%s is %" JSON_INTEGER_FORMAT " in YAML 1.2, and octal in YAML 1.1", text, number);
+	rg_diag_at(diag, rg_document_source(document, pointer));
+	rg_diag_hint(diag, "write %" JSON_INTEGER_FORMAT, number);
+}
+
 /* Words such as `no` that were accepted as text: the user may have meant a boolean. */
 static void check_words11(RgDocument *document, RgDiags *diags)
 {
 	rg_hash_keys (const char, pointer, document->words) {
 		json_t *value = rg_json_at(document->value, pointer);
-		if (!json_is_string(value) || rg_document_is_spoiled(document, pointer))
+		if (rg_document_is_spoiled(document, pointer))
+			continue;
+		if (json_is_integer(value))
+			check_zero(document, pointer, value, diags);
+		if (!json_is_string(value))
 			continue;
 		g_autofree char *path = rg_spec_path(document, pointer);
 		RgSchemaFinding found = {.pointer = pointer, .value = value};

@@ -4,6 +4,8 @@
 #include <yaml.h>
 #include "base/caps.h"
 
+#define SEVERAL "yaml.several-documents"
+
 typedef struct {
 	yaml_parser_t yaml;
 	const char *file, *text;
@@ -13,6 +15,7 @@ typedef struct {
 	GPtrArray *stack;    /* RgNode*: collections whose end has not been reached */
 	GHashTable *anchors; /* name -> RgNode*; the last definition counts */
 	unsigned documents;
+	RgSource further; /* where the last document after the first begins; line 0: none */
 	RgDiags *diags;
 } Parser;
 
@@ -186,18 +189,29 @@ static void begin_tree(Parser *parser)
 	g_hash_table_remove_all(parser->anchors);
 }
 
-static bool start_document(Parser *parser, const yaml_event_t *event)
+static void start_document(Parser *parser, const yaml_event_t *event)
 {
 	if (parser->trees)
 		begin_tree(parser);
-	if (parser->trees || ++parser->documents == 1)
+	else if (++parser->documents > 1)
+		parser->further = source_of(parser, event->start_mark, event->end_mark);
+}
+
+/* Whether the value is in a second document. One that is empty, after a last ---, is none. */
+static bool is_further(Parser *parser, const yaml_event_t *event)
+{
+	bool empty = event->type == YAML_SCALAR_EVENT && event->data.scalar.length == 0 &&
+		     event->data.scalar.style == YAML_PLAIN_SCALAR_STYLE;
+	if (!parser->further.line)
+		return false;
+	if (empty)
 		return true;
-	RgDiag *diag = rg_diags_error(parser->diags, "yaml.several-documents",
-		"the file has more than one YAML document");
-	rg_diag_at(diag, source_of(parser, event->start_mark, event->end_mark));
+	RgDiag *diag =
+		rg_diags_error(parser->diags, SEVERAL, "the file has more than one YAML document");
+	rg_diag_at(diag, parser->further);
 	rg_diag_hint(
 		diag, "one cluster per file: move what follows the second --- to its own file");
-	return false;
+	return true;
 }
 
 /* False: stop. */
@@ -205,14 +219,16 @@ static bool take_event(Parser *parser, const yaml_event_t *event)
 {
 	switch (event->type) {
 	case YAML_DOCUMENT_START_EVENT:
-		return start_document(parser, event);
+		start_document(parser, event);
+		return true;
 	case YAML_SCALAR_EVENT:
-		return add_scalar(parser, event);
+		return is_further(parser, event) ? !rg_diags_has_code(parser->diags, SEVERAL)
+						 : add_scalar(parser, event);
 	case YAML_ALIAS_EVENT:
-		return add_alias(parser, event);
+		return !is_further(parser, event) && add_alias(parser, event);
 	case YAML_SEQUENCE_START_EVENT:
 	case YAML_MAPPING_START_EVENT:
-		return open_collection(parser, event);
+		return !is_further(parser, event) && open_collection(parser, event);
 	case YAML_SEQUENCE_END_EVENT:
 	case YAML_MAPPING_END_EVENT:
 		close_collection(parser);
@@ -256,6 +272,13 @@ static const struct {
 		"remove the directive: raygpu supports only %YAML and %TAG"},
 };
 
+static bool has_conflict(const Parser *parser)
+{
+	static const char marker[] = "<<<<<<< ";
+	const char *at = g_strstr_len(parser->text, (gssize)parser->len, marker);
+	return at && (at == parser->text || at[-1] == '\n');
+}
+
 /* libyaml's marks count characters. */
 static size_t byte_of(const Parser *parser, size_t characters)
 {
@@ -285,6 +308,9 @@ static void report_syntax(Parser *parser)
 		if (g_str_equal(problem, syntax_hints[i].problem))
 			rg_diag_hint(diag, "%s", syntax_hints[i].hint);
 	}
+	if (has_conflict(parser))
+		rg_diag_hint(
+			diag, "resolve the merge conflict: the file has git's conflict markers");
 	bool at_mark = yaml->error == YAML_SCANNER_ERROR && yaml->problem_mark.index < parser->len;
 	if (at_mark && parser->text[byte_of(parser, yaml->problem_mark.index)] == '\t')
 		rg_diag_hint(diag, "indent with spaces, not tabs");
