@@ -24,7 +24,8 @@ static size_t distance(const char *a, size_t a_len, const char *b, size_t b_len)
 	return rows[a_len % 3][b_len];
 }
 
-/* Compares spelling, not letter case; a third of the letters may differ. */
+/* Compares spelling, not letter case; a third of the letters may differ. Of equally near words, one
+ * that begins with what was typed: "statu" is `status`, not `state`. */
 const char *rg_nearest_word(const char *word, const char *const *words)
 {
 	size_t len = strlen(word);
@@ -39,7 +40,9 @@ const char *rg_nearest_word(const char *word, const char *const *words)
 		if (other_len > WORD_MAX || other_len == 0)
 			continue;
 		size_t d = distance(folded, len, other, other_len);
-		if (d < best_distance && d < MAX(len, other_len)) {
+		bool nearer = d < best_distance ||
+			      (best && d == best_distance && g_str_has_prefix(other, folded));
+		if (nearer && d < MAX(len, other_len)) {
 			best = *words;
 			best_distance = d;
 		}

@@ -50,6 +50,7 @@ static void leave_out(
 				others, "%s%s", others->len ? "\n" : "", diag->summary);
 		first = first ? first : diag;
 	}
+	g_assert(first != NULL); /* is_unusable */
 	rg_json_set_str(avoid, place, first->summary);
 	if (g_str_equal(first->code, "fit.no-stock"))
 		return;

@@ -34,6 +34,7 @@ def test_help_shows_what_h_shows():
 def test_help_of_an_unknown_word_names_the_nearest():
     assert 'unknown command "pln"' in run('help', 'pln', code=4)
     assert 'did you mean `raygpu plan`?' in run('help', 'pln', code=4)
+    assert 'did you mean `raygpu status`?' in run('help', 'statu', code=4)
     assert 'did you mean `raygpu state pull`?' in run('help', 'state', 'pul', code=4)
     assert 'did you mean `raygpu state pull`?' in run('state', 'pul', code=4)
 

@@ -231,13 +231,13 @@ def test_a_lost_lock_stops_the_run(sim, home):
     """Its connection is cut, and another run takes the lock before it is back."""
     home.apply()
     home.write('cluster.yaml', spec(pools={'serve': 4}))
-    sim.knobs(latency_ms=300)
+    sim.knobs(latency_by_action={'RunInstances': 4000})  # long enough to be seen, and for the theft
     process = home.start('apply', 'cluster.yaml', '--auto-approve')
     wait_for(home.store, 'locks', process)
     home.store.steal_lock()
     out, err = process.communicate(timeout=100)
     assert process.returncode in (3, 5) and 'state.lost-lock' in err, out + err
-    sim.knobs(latency_ms=0)
+    sim.knobs(latency_by_action={})
     home.apply()
     check(sim, home, 4)
 
