@@ -56,7 +56,7 @@ BAD = {
     'a joined code': lambda: raised('g_strconcat("spec.", word, NULL);'),
     'a call': lambda: documents.permissions({**FILES, 'providers/aws/x.c': '"DescribeVolumes"'}, PERMISSIONS),
     'a permission': lambda: documents.permissions(FILES, PERMISSIONS.replace('"ec2:DescribeVpcs"', '"ec2:DescribeVpns"')),
-    'an attribute': lambda: documents.attribute_rows(SCHEMA, README.replace('| `http_tokens`,', '| `http_token`,')),
+    'an attribute': lambda: documents.attribute_rows(SCHEMA, README.replace('| `http_tokens` |', '| `http_token` |')),
     'a table': lambda: documents.attribute_rows(SCHEMA, README.replace('**`aws.instance`**', 'aws.instance')),
     'a member': lambda: documents.fitted_members(FIT, FITTED.replace('"price_quality"', '"quality"')),
     'a packed member': lambda: documents.fitted_members(FIT, FITTED.replace('"size_gb"', '"gb"')),
