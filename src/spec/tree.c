@@ -4,8 +4,6 @@
 #include <yaml.h>
 #include "base/caps.h"
 
-#define SEVERAL "yaml.several-documents"
-
 typedef struct {
 	yaml_parser_t yaml;
 	const char *file, *text;
@@ -197,21 +195,28 @@ static void start_document(Parser *parser, const yaml_event_t *event)
 		parser->further = source_of(parser, event->start_mark, event->end_mark);
 }
 
-/* Whether the value is in a second document. One that is empty, after a last ---, is none. */
-static bool is_further(Parser *parser, const yaml_event_t *event)
+/* Of a second document: one that is empty, after a last ---, is none. */
+static bool take_further(Parser *parser, const yaml_event_t *event)
 {
-	bool empty = event->type == YAML_SCALAR_EVENT && event->data.scalar.length == 0 &&
-		     event->data.scalar.style == YAML_PLAIN_SCALAR_STYLE;
-	if (!parser->further.line)
-		return false;
-	if (empty)
+	if (event->type == YAML_SCALAR_EVENT && event->data.scalar.length == 0 &&
+		event->data.scalar.style == YAML_PLAIN_SCALAR_STYLE)
 		return true;
-	RgDiag *diag =
-		rg_diags_error(parser->diags, SEVERAL, "the file has more than one YAML document");
+	RgDiag *diag = rg_diags_error(parser->diags, "yaml.several-documents",
+		"the file has more than one YAML document");
 	rg_diag_at(diag, parser->further);
 	rg_diag_hint(
 		diag, "one cluster per file: move what follows the second --- to its own file");
-	return true;
+	return false;
+}
+
+static bool take_value(Parser *parser, const yaml_event_t *event)
+{
+	if (parser->further.line)
+		return take_further(parser, event);
+	if (event->type == YAML_SCALAR_EVENT)
+		return add_scalar(parser, event);
+	return event->type == YAML_ALIAS_EVENT ? add_alias(parser, event)
+					       : open_collection(parser, event);
 }
 
 /* False: stop. */
@@ -222,13 +227,10 @@ static bool take_event(Parser *parser, const yaml_event_t *event)
 		start_document(parser, event);
 		return true;
 	case YAML_SCALAR_EVENT:
-		return is_further(parser, event) ? !rg_diags_has_code(parser->diags, SEVERAL)
-						 : add_scalar(parser, event);
 	case YAML_ALIAS_EVENT:
-		return !is_further(parser, event) && add_alias(parser, event);
 	case YAML_SEQUENCE_START_EVENT:
 	case YAML_MAPPING_START_EVENT:
-		return !is_further(parser, event) && open_collection(parser, event);
+		return take_value(parser, event);
 	case YAML_SEQUENCE_END_EVENT:
 	case YAML_MAPPING_END_EVENT:
 		close_collection(parser);
