@@ -36,10 +36,12 @@ static const char *find_ca_file(void)
 {
 	static const char *const names[] = {
 		"CURL_CA_BUNDLE", "SSL_CERT_FILE", "REQUESTS_CA_BUNDLE"};
-	const char *found = NULL;
-	for (size_t i = 0; i < G_N_ELEMENTS(names) && !(found && *found); i++)
-		found = g_getenv(names[i]);
-	return found && *found ? found : NULL;
+	for (size_t i = 0; i < G_N_ELEMENTS(names); i++) {
+		const char *file = g_getenv(names[i]);
+		if (file && *file)
+			return file;
+	}
+	return NULL;
 }
 
 /* Verification cannot be disabled. */
