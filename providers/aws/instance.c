@@ -46,11 +46,14 @@ static rgp_status change_one(const AwsCall *call, AwsUpdate *update, size_t i)
 	const json_t *item = json_array_get(update->items, i);
 	const json_t *wanted = json_object_get(item, "attributes");
 	rgp_status status = RGP_OK;
-	if (mod_is_changed(item, "http_tokens") || mod_is_changed(item, "http_endpoint"))
+	bool tokens = mod_is_changed(item, "http_tokens");
+	bool endpoint = mod_is_changed(item, "http_endpoint");
+	if (tokens || endpoint)
 		status = aws_instance_change(call, update, i, "ModifyInstanceMetadataOptions",
-			json_pack("{s:s, s:s, s:s}", "InstanceId", mod_str(item, "id"),
-				"HttpTokens", mod_str(wanted, "http_tokens"), "HttpEndpoint",
-				mod_str(wanted, "http_endpoint")));
+			json_pack("{s:s, s:s*, s:s*}", "InstanceId", mod_str(item, "id"),
+				"HttpTokens", tokens ? mod_str(wanted, "http_tokens") : NULL,
+				"HttpEndpoint",
+				endpoint ? mod_str(wanted, "http_endpoint") : NULL));
 	if (status == RGP_OK && mod_is_changed(item, "security_groups"))
 		status = aws_instance_groups_change(
 			call, mod_str(item, "id"), wanted, &update->failures[i]);

@@ -296,10 +296,15 @@ def test_endpoints_of_the_registry_are_a_way(home, sim, services, region, ok):
     assert ('has no default route' in words(said)) == (not ok)
 
 
+def write_setting(home, text):
+    """Of the provider; nodes have public addresses, so that nothing else is wrong."""
+    home.write('cluster.yaml', home.read('cluster.yaml').replace('us-east-1}', f'us-east-1, {text}}}').replace(
+        '{instance_type', '{public_ip: true, instance_type').replace('{accelerators', '{public_ip: true, accelerators'))
+
+
 def test_a_key_pair_that_does_not_exist_stops_the_plan_at_its_line(home, sim):
     sim.knobs(key_pairs=['mine'], **IGW)
-    home.write('cluster.yaml', home.read('cluster.yaml').replace('us-east-1}', 'us-east-1, key_name: yours}').replace(
-        '{instance_type', '{public_ip: true, instance_type').replace('{accelerators', '{public_ip: true, accelerators'))
+    write_setting(home, 'key_name: yours')
     said = home.run('plan', 'cluster.yaml', code=1)
     assert said.err.count('InvalidKeyPair.NotFound') == 1 and 'Warning' not in said.err and 'cluster.yaml:3:' in said.err, said
     assert home.apply(code=1).err.count('InvalidKeyPair.NotFound') == 1 and not sim.live_instances()
@@ -318,8 +323,7 @@ TERMS = 'In order to use this AWS Marketplace product you need to accept terms a
 def test_what_no_launch_can_have_stops_the_plan(home, sim, code, message, place, hint):
     """Refusals whose code has other meanings too: EC2's text says which. The caller may not read instance profiles."""
     sim.knobs(**IGW)
-    home.write('cluster.yaml', home.read('cluster.yaml').replace('us-east-1}', 'us-east-1, instance_profile: ray}').replace(
-        '{instance_type', '{public_ip: true, instance_type').replace('{accelerators', '{public_ip: true, accelerators'))
+    write_setting(home, 'instance_profile: ray')
     sim.fault(action='GetInstanceProfile', when='before', status=403, code='AccessDenied', message='no', count=0)
     sim.fault(action='RunInstances:dry_run', when='before', status=400, code=code, message=message, count=0)
     said = home.run('plan', 'cluster.yaml', code=1)
@@ -332,8 +336,7 @@ def test_what_no_launch_can_have_stops_the_plan(home, sim, code, message, place,
 def test_a_profile_that_ec2_does_not_know_yet_stops_nothing(home, sim):
     """IAM has it: apply tries again."""
     sim.knobs(instance_profiles=['ray'], **IGW)
-    home.write('cluster.yaml', home.read('cluster.yaml').replace('us-east-1}', 'us-east-1, instance_profile: ray}').replace(
-        '{instance_type', '{public_ip: true, instance_type').replace('{accelerators', '{public_ip: true, accelerators'))
+    write_setting(home, 'instance_profile: ray')
     for action, count in (('RunInstances:dry_run', 0), ('RunInstances', 2)):
         sim.fault(action=action, when='before', status=400, code='InvalidParameterValue', message=PROFILE, count=count)
     home.apply()
